@@ -1,0 +1,28 @@
+# blockscale_add_library(<name> <sources...>
+#     [BLOCKSCALE_LIBS <lib>...]   libraries of this project
+#     [MLIR_LIBS <lib>...]         upstream libraries
+#     [DEPENDS <target>...])
+#
+# The one place that knows about static versus dylib linking: upstream
+# libraries go through mlir_target_link_libraries(), so that a binary holds
+# either libMLIR.so or the static archives, never both.
+function(blockscale_add_library name)
+  cmake_parse_arguments(ARG "" "" "BLOCKSCALE_LIBS;MLIR_LIBS;DEPENDS" ${ARGN})
+  add_mlir_library(${name} ${ARG_UNPARSED_ARGUMENTS}
+    EXCLUDE_FROM_LIBMLIR
+    DISABLE_INSTALL
+    DEPENDS ${ARG_DEPENDS})
+  target_link_libraries(${name} PUBLIC ${ARG_BLOCKSCALE_LIBS})
+  mlir_target_link_libraries(${name} PUBLIC ${ARG_MLIR_LIBS})
+  set_property(GLOBAL APPEND PROPERTY BLOCKSCALE_LIBS ${name})
+endfunction()
+
+# blockscale_add_tool(<name> <sources...> [BLOCKSCALE_LIBS ...] [MLIR_LIBS ...])
+function(blockscale_add_tool name)
+  cmake_parse_arguments(ARG "" "" "BLOCKSCALE_LIBS;MLIR_LIBS" ${ARGN})
+  add_llvm_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${ARG_BLOCKSCALE_LIBS})
+  mlir_target_link_libraries(${name} PRIVATE ${ARG_MLIR_LIBS})
+  llvm_update_compile_flags(${name})
+  mlir_check_all_link_libraries(${name})
+endfunction()
