@@ -1,0 +1,76 @@
+//===-- TransformOps.td - rotate, relayout -----------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef BLOCKSCALE_TRANSFORM_OPS_TD
+#define BLOCKSCALE_TRANSFORM_OPS_TD
+
+include "blockscale/Dialect/BlockScale/IR/QuantizationOps.td"
+
+def BlockScale_RotateOp : BlockScale_Op<"rotate", [
+    Pure, InferTypeOpAdaptor,
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
+                              ["reifyResultShapes"]>]> {
+  let summary = "orthonormal Hadamard rotation of blocks";
+  let description = [{
+    Each run of `size` values along `axis` (the last one if not given) becomes
+    `(x * signs) H / sqrt(size)`, H being Sylvester's Hadamard matrix; with
+    `inverse`, `signs * (x H / sqrt(size))`. Computed in f32 and rounded once to
+    the type of the source. `size` is a power of two from 2 to 256 and divides
+    the extent of the axis.
+
+    The `size` signs, each 1 or -1, are an attribute or, if they change from
+    call to call, an operand. A rotation and its inverse cancel.
+
+    ```mlir
+    func.func @rotated(%x: tensor<?x4096xbf16>, %s: tensor<16xi8>)
+        -> (tensor<?x4096xbf16>, tensor<?x4096xbf16>) {
+      %a = blockscale.rotate %x {size = 4, axis = 1, signs = array<i8: 1, -1, 1, 1>} : tensor<?x4096xbf16>
+      %b = blockscale.rotate %a signs(%s : tensor<16xi8>) {size = 16, inverse} : tensor<?x4096xbf16>
+      return %a, %b : tensor<?x4096xbf16>, tensor<?x4096xbf16>
+    }
+    ```
+  }];
+  let arguments = (ins
+    BlockScale_RealTensor:$source,
+    Optional<BlockScale_SignsTensor>:$sign_values,
+    I64Attr:$size,
+    OptionalAttr<I64Attr>:$axis,
+    OptionalAttr<DenseI8ArrayAttr>:$signs,
+    UnitAttr:$inverse);
+  let results = (outs BlockScale_RealTensor:$result);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizer = 1;
+  let extraClassDeclaration = [{
+    /// The axis, the last one if the attribute is absent.
+    int64_t getRotationAxis();
+  }];
+}
+
+def BlockScale_RelayoutOp : BlockScale_Op<"relayout", [
+    Pure, DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
+                                    ["reifyResultShapes"]>]> {
+  let summary = "the same scales in another layout";
+  let description = [{
+    The layout is the encoding of the tensor's type: none (row major) or
+    `#blockscale.tiled_128x4`. Values, shape and element type do not change.
+
+    ```mlir
+    func.func @tile(%s: tensor<200x10xf8E4M3FN>)
+        -> tensor<200x10xf8E4M3FN, #blockscale.tiled_128x4> {
+      %t = blockscale.relayout %s : tensor<200x10xf8E4M3FN>
+          -> tensor<200x10xf8E4M3FN, #blockscale.tiled_128x4>
+      return %t : tensor<200x10xf8E4M3FN, #blockscale.tiled_128x4>
+    }
+    ```
+  }];
+  let arguments = (ins BlockScale_ScalesTensor:$source);
+  let results = (outs BlockScale_ScalesTensor:$result);
+  let assemblyFormat = [{
+    $source attr-dict `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+#endif // BLOCKSCALE_TRANSFORM_OPS_TD

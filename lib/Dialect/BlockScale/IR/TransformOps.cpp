@@ -1,0 +1,200 @@
+//===-- TransformOps.cpp - rotate, relayout -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Verification.h"
+#include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/PatternMatch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace blockscale;
+
+//===----------------------------------------------------------------------===//
+// rotate
+//===----------------------------------------------------------------------===//
+
+int64_t RotateOp::getRotationAxis() {
+  return getAxis().value_or(getSource().getType().getRank() - 1);
+}
+
+LogicalResult RotateOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                         Adaptor adaptor,
+                                         SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getSource().getType());
+  return success();
+}
+
+LogicalResult RotateOp::verify() {
+  RankedTensorType source = getSource().getType();
+  int64_t size = getSize(), rank = source.getRank(), axis = getRotationAxis();
+  if (size < 2 || size > 256 || !llvm::isPowerOf2_64(size))
+    return emitOpError("expects a size that is a power of two from 2 to 256, "
+                       "but got ")
+           << size;
+  if (axis < 0 || axis >= rank)
+    return emitOpError("expects an axis from 0 to ")
+           << rank - 1 << ", but got " << axis;
+  int64_t extent = source.getDimSize(axis);
+  if (!ShapedType::isDynamic(extent) && extent % size != 0)
+    return emitOpError("expects an extent of axis ")
+           << axis << " that is a multiple of the size " << size << ", but got "
+           << extent;
+
+  if (getSignValues()) {
+    if (getSigns())
+      return emitOpError("expects signs as an attribute or as an operand, but "
+                         "got both");
+    int64_t count = getSignValues().getType().getDimSize(0);
+    if (count != size)
+      return emitOpError("expects signs of type tensor<")
+             << size << "xi8>, but got " << getSignValues().getType();
+  }
+  if (auto signs = getSigns()) {
+    if (int64_t(signs->size()) != size)
+      return emitOpError("expects ")
+             << size << " signs, but got " << signs->size();
+    for (int8_t sign : *signs)
+      if (sign != 1 && sign != -1)
+        return emitOpError("expects every sign to be 1 or -1, but got ")
+               << int(sign);
+  }
+  return success();
+}
+
+LogicalResult RotateOp::reifyResultShapes(OpBuilder &builder,
+                                          ReifiedRankedShapedTypeDims &shapes) {
+  shapes.push_back(
+      reifyLike(builder, getLoc(), getResult().getType(), getSource()));
+  return success();
+}
+
+/// A rotation is orthogonal and, without signs, its own inverse.
+OpFoldResult RotateOp::fold(FoldAdaptor) {
+  auto first = getSource().getDefiningOp<RotateOp>();
+  if (!first || first.getSize() != getSize() ||
+      first.getRotationAxis() != getRotationAxis() ||
+      first.getSignValues() != getSignValues() ||
+      first.getSignsAttr() != getSignsAttr())
+    return {};
+  bool hasSigns = getSignValues() || getSigns();
+  if (hasSigns && first.getInverse() == getInverse())
+    return {};
+  return first.getSource();
+}
+
+namespace {
+
+/// Signs that are all 1, and the inverse of a rotation without signs, change
+/// nothing.
+struct DropIdleOptions : OpRewritePattern<RotateOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(RotateOp rotate,
+                                PatternRewriter &rewriter) const override {
+    auto signs = rotate.getSigns();
+    bool idleSigns =
+        signs && llvm::all_of(*signs, [](int8_t sign) { return sign == 1; });
+    bool hasSigns = rotate.getSignValues() || (signs && !idleSigns);
+    bool idleInverse = rotate.getInverse() && !hasSigns;
+    if (!idleSigns && !idleInverse)
+      return rewriter.notifyMatchFailure(rotate, "every option matters");
+    rewriter.modifyOpInPlace(rotate, [&] {
+      if (idleSigns)
+        rotate.removeSignsAttr();
+      if (idleInverse)
+        rotate.setInverse(false);
+    });
+    return success();
+  }
+};
+
+} // namespace
+
+void RotateOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                           MLIRContext *context) {
+  patterns.add<DropIdleOptions>(context);
+}
+
+/// operand (`signs` `(` operand `:` type `)`)? attr-dict `:` type
+ParseResult RotateOp::parse(OpAsmParser &parser, OperationState &state) {
+  OpAsmParser::UnresolvedOperand source, signs;
+  Type sourceType, signsType;
+  bool hasSigns = false;
+  if (parser.parseOperand(source))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("signs"))) {
+    hasSigns = true;
+    if (parser.parseLParen() || parser.parseOperand(signs) ||
+        parser.parseColonType(signsType) || parser.parseRParen())
+      return failure();
+  }
+  if (parser.parseOptionalAttrDict(state.attributes) ||
+      parser.parseColonType(sourceType) ||
+      parser.resolveOperand(source, sourceType, state.operands) ||
+      (hasSigns && parser.resolveOperand(signs, signsType, state.operands)))
+    return failure();
+  state.addTypes(sourceType);
+  return success();
+}
+
+/// Like an attribute dictionary, but in the order of the documentation and
+/// without the types of integers.
+void RotateOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << getSource();
+  if (Value signs = getSignValues())
+    printer << " signs(" << signs << " : " << signs.getType() << ')';
+  printer << " {size = " << getSize();
+  if (auto axis = getAxis())
+    printer << ", axis = " << *axis;
+  if (Attribute signs = getSignsAttr())
+    printer << ", signs = " << signs;
+  if (getInverse())
+    printer << ", inverse";
+  for (NamedAttribute attribute : (*this)->getDiscardableAttrs()) {
+    printer << ", ";
+    printer.printKeywordOrString(attribute.getName());
+    if (!isa<UnitAttr>(attribute.getValue()))
+      printer << " = " << attribute.getValue();
+  }
+  printer << "} : " << getSource().getType();
+}
+
+//===----------------------------------------------------------------------===//
+// relayout
+//===----------------------------------------------------------------------===//
+
+LogicalResult RelayoutOp::verify() {
+  RankedTensorType source = getSource().getType();
+  RankedTensorType result = getResult().getType();
+  if (source.getShape() != result.getShape() ||
+      source.getElementType() != result.getElementType())
+    return emitOpError("expects a result of shape and element type of its "
+                       "source, ")
+           << source << ", but got " << result;
+  if (failed(verifyLayout(*this, "a source", source)))
+    return failure();
+  return verifyLayout(*this, "a result", result);
+}
+
+LogicalResult
+RelayoutOp::reifyResultShapes(OpBuilder &builder,
+                              ReifiedRankedShapedTypeDims &shapes) {
+  shapes.push_back(
+      reifyLike(builder, getLoc(), getResult().getType(), getSource()));
+  return success();
+}
+
+/// A layout holds every scale exactly, so only the first source and the last
+/// layout count.
+OpFoldResult RelayoutOp::fold(FoldAdaptor) {
+  if (getSource().getType() == getResult().getType())
+    return getSource();
+  auto first = getSource().getDefiningOp<RelayoutOp>();
+  if (!first)
+    return {};
+  if (first.getSource().getType() == getResult().getType())
+    return first.getSource();
+  getSourceMutable().assign(first.getSource());
+  return getResult();
+}

@@ -1,0 +1,50 @@
+//===-- Verification.h - Checks shared by the ops' verifiers ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef BLOCKSCALE_LIB_DIALECT_BLOCKSCALE_IR_VERIFICATION_H
+#define BLOCKSCALE_LIB_DIALECT_BLOCKSCALE_IR_VERIFICATION_H
+
+#include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
+
+namespace blockscale {
+
+/// Checks that blocks of `format` fit into `type`: rank, static innermost
+/// extent, a whole number of blocks unless `padded`.
+mlir::LogicalResult verifyBlocks(mlir::Operation *op, llvm::StringRef name,
+                                 mlir::RankedTensorType type, FormatAttr format,
+                                 bool mayPad, bool padded);
+
+/// Checks an operand against the type it must have, up to dynamic extents and
+/// the layout.
+mlir::LogicalResult verifyOperand(mlir::Operation *op, llvm::StringRef name,
+                                  mlir::Value operand,
+                                  mlir::RankedTensorType expected);
+
+/// Checks that `layout` is none or a layout of scales.
+mlir::LogicalResult verifyLayout(mlir::Operation *op, llvm::StringRef name,
+                                 mlir::RankedTensorType type);
+
+/// Checks that `value` is there exactly if `expected`; `reason` completes
+/// "expects a <name>, because ...".
+mlir::LogicalResult verifyPresence(mlir::Operation *op, llvm::StringRef name,
+                                   mlir::Value value, bool expected,
+                                   const llvm::Twine &reason);
+
+/// Checks the companions of an elements tensor: scales, tensor scale and zero
+/// points. `prefix` is "" or "lhs " or "rhs ".
+mlir::LogicalResult verifyScaled(mlir::Operation *op, llvm::StringRef prefix,
+                                 mlir::RankedTensorType elementsOrSource,
+                                 FormatAttr format, mlir::Value scales,
+                                 mlir::Value tensorScale, mlir::Value zeros);
+
+/// The text of an attribute, for messages.
+std::string textOf(mlir::Attribute attribute);
+
+/// Extents of a result of `type` whose dynamic ones are those of `source`.
+llvm::SmallVector<mlir::OpFoldResult> reifyLike(mlir::OpBuilder &builder,
+                                                mlir::Location location,
+                                                mlir::RankedTensorType type,
+                                                mlir::Value source);
+
+} // namespace blockscale
+
+#endif // BLOCKSCALE_LIB_DIALECT_BLOCKSCALE_IR_VERIFICATION_H
