@@ -46,6 +46,8 @@ struct FloatLayout {
   /// Code of the canonical NaN, if the layout has one.
   std::optional<uint32_t> nanCode() const;
 
+  static FloatLayout f16() { return {5, 10, 15, Specials::IEEE, true}; }
+
   friend bool operator==(const FloatLayout &a, const FloatLayout &b) {
     return a.exponentBits == b.exponentBits &&
            a.mantissaBits == b.mantissaBits && a.bias == b.bias &&
@@ -65,9 +67,9 @@ struct ElementType {
     Codebook, ///< Sixteen ascending f32 values. `nf4`, `codebook[...]`.
   };
   Kind kind = Kind::Float;
-  FloatLayout layout;       ///< Kind::Float only.
-  uint8_t bits = 0;         ///< Width of a code, every kind.
-  uint8_t fractionBits = 0; ///< Kind::Int only.
+  FloatLayout layout;                  ///< Kind::Float only.
+  uint8_t bits = 0;                    ///< Width of a code, every kind.
+  uint8_t fractionBits = 0;            ///< Kind::Int only.
   std::array<float, 16> codebook = {}; ///< Kind::Codebook only.
 
   unsigned width() const { return bits; }
@@ -75,6 +77,9 @@ struct ElementType {
   float maxMagnitude() const;
   /// floor(log2(maxMagnitude())), the emax of OCP MX.
   int maxExponent() const;
+  /// Bits after the leading one of the largest magnitude: 1 for e2m1, 2 for
+  /// int4. Not for codebooks.
+  unsigned mantissaBits() const;
 
   static ElementType floating(unsigned exponentBits, unsigned mantissaBits);
   static ElementType integer(unsigned bits, unsigned fractionBits = 0);
@@ -102,7 +107,7 @@ struct ScaleType {
     F32,
   };
   Kind kind = Kind::E8M0;
-  FloatLayout layout; ///< Kind::Float, F16 and BF16.
+  FloatLayout layout; ///< Kind::Float, and F16; never with a sign.
 
   /// Bits in memory: 8, 16 or 32.
   unsigned width() const;
@@ -110,6 +115,9 @@ struct ScaleType {
   bool isPowerOfTwo() const { return kind == Kind::E8M0; }
   /// Largest finite value: 2^127, 448, 114688, 65504, ...
   float maxFinite() const;
+
+  /// The code of 1.0.
+  uint32_t codeOfOne() const;
 
   /// Parses `e8m0`, `ue4m3`, `e4m3` (the same), `ue5m3`, `ue5m3_reserved`,
   /// `f16`, `bf16`, `f32`. uXmY with X + Y = 7 leaves the sign bit unused.
@@ -142,6 +150,8 @@ struct Format {
   int64_t elementsPerBlock() const { return blockRows * blockCols; }
   /// Stored bits per element, tensor scale excluded: 4.5 for nvfp4.
   double bitsPerElement() const;
+  /// Bits of a zero point in memory: 0, 8, 16 or 32.
+  unsigned zeroPointWidth() const;
 
   /// A `key = value` of the textual form; the value as written.
   using Option = std::pair<std::string, std::string>;

@@ -41,8 +41,8 @@ struct ScaleRule {
     Division,   ///< g = fl(amax / (bound M)); s = rne(clamp(fl(fl(m/M)/g)));
                 ///< x / fl(g s)                            (torchao)
     Unrounded,  ///< s = rne(u), u = fl(m fl(1/M)); x * fl(1/u) (SVDQuant)
-    Held,       ///< G = fl(bound/amax); s = rne(fl(m G)), 0 becomes 1;
-                ///< x * fl(fl(G M)/s)                      (UE5M3 paper)
+    Held,       ///< S as Reciprocal; s = rne(fl(m fl(bound/amax))), 0
+                ///< becomes 1; x * fl(S/s)                 (UE5M3 paper)
   };
   /// Which of several candidate scales a block takes.
   enum class Select : uint8_t {
