@@ -86,10 +86,11 @@ TensorLevel<ValueOf<B>> tensorLevel(B &b, const Format &format,
                                     const ScaleRule &rule, ValueOf<B> amax) {
   using V = ValueOf<B>;
   using Order = ScaleRule::Order;
-  // Infinite, NaN and zero levels come from an amax that says nothing.
-  auto usable = [&](V level) {
-    V bits = b.asInt(level);
-    V isBad = b.uge(b.sub(bits, b.i32(1)), b.i32(kF32ExponentMask - 1));
+  // Zero, infinite and NaN levels come from an amax that says nothing; so does
+  // one below `least`, whose reciprocal would be infinite.
+  auto usable = [&](V level, uint32_t least) {
+    V isBad = b.uge(b.sub(b.asInt(level), b.i32(least)),
+                    b.i32(kF32ExponentMask - least));
     return b.select(isBad, b.f32(1), level);
   };
   float m = measureDivisor(format, rule);
@@ -99,15 +100,15 @@ TensorLevel<ValueOf<B>> tensorLevel(B &b, const Format &format,
   if (rule.order == Order::Division) {
     V g = one;
     if (format.hasTensorScale)
-      g = usable(b.fdiv(amax, b.f32(bound * elementMax)));
+      g = usable(b.fdiv(amax, b.f32(bound * elementMax)), 1);
     return {g, g, g};
   }
   V s = one;
   if (format.hasTensorScale)
-    s = usable(b.fdiv(b.f32(bound * elementMax), amax));
+    s = usable(b.fdiv(b.f32(bound * elementMax), amax), kF32HiddenBit);
   V g = format.hasTensorScale ? b.fdiv(one, s) : one;
   if (rule.order == Order::Held)
-    return {g, s, usable(b.fdiv(b.f32(bound), amax))};
+    return {g, s, usable(b.fdiv(b.f32(bound), amax), kF32HiddenBit)};
   return {g, s, m == 1.0f ? s : b.fmul(s, b.f32(1.0f / m))};
 }
 
