@@ -17,18 +17,6 @@ function(blockscale_add_library name)
   set_property(GLOBAL APPEND PROPERTY BLOCKSCALE_LIBS ${name})
 endfunction()
 
-# blockscale_add_plain_library(<name> <sources...> [BLOCKSCALE_LIBS <lib>...])
-#
-# A static library that knows nothing of LLVM, so that small programs and the
-# run-time library can link it alone.
-function(blockscale_add_plain_library name)
-  cmake_parse_arguments(ARG "" "" "BLOCKSCALE_LIBS" ${ARGN})
-  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
-  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
-  llvm_update_compile_flags(${name})
-  target_link_libraries(${name} PUBLIC ${ARG_BLOCKSCALE_LIBS})
-endfunction()
-
 # blockscale_add_tool(<name> <sources...> [BLOCKSCALE_LIBS ...] [MLIR_LIBS ...])
 function(blockscale_add_tool name)
   cmake_parse_arguments(ARG "" "" "BLOCKSCALE_LIBS;MLIR_LIBS" ${ARGN})
