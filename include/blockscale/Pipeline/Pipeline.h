@@ -1,0 +1,45 @@
+//===-- Pipeline.h - The compiler, stage by stage ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each stage is a function that adds passes; the compiler is their sequence,
+// and blockscale-opt can run any of them by its registered name.
+//
+//===----------------------------------------------------------------------===//
+#ifndef BLOCKSCALE_PIPELINE_PIPELINE_H
+#define BLOCKSCALE_PIPELINE_PIPELINE_H
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+
+namespace blockscale {
+
+struct CPUPipelineOptions
+    : mlir::PassPipelineOptions<CPUPipelineOptions> {
+  Option<unsigned> vectorBits{
+      *this, "vector-bits",
+      llvm::cl::desc("Width of the target's vectors: 256 or 512"),
+      llvm::cl::init(512)};
+  Option<bool> useFMA{*this, "fma",
+                      llvm::cl::desc("Use fused multiply-add in matmul"),
+                      llvm::cl::init(true)};
+};
+
+/// Simplifies blockscale ops and notes the signatures that callers see.
+void addPrepareStage(mlir::OpPassManager &pm);
+/// blockscale ops become launches of CPU kernels over storage tensors.
+void addCPUKernelStage(mlir::OpPassManager &pm,
+                       const CPUPipelineOptions &options);
+/// Tensors become memrefs; results are allocated by the callee.
+void addBufferizeStage(mlir::OpPassManager &pm);
+/// Everything becomes the LLVM dialect, with the entry points of a library.
+void addCPULowerStage(mlir::OpPassManager &pm);
+
+/// The whole straight path to the LLVM dialect for the CPU.
+void addCPUPipeline(mlir::OpPassManager &pm, const CPUPipelineOptions &options);
+
+/// Registers `blockscale-stage-...` for each stage and `blockscale-to-cpu`.
+void registerBlockScalePipelines();
+
+} // namespace blockscale
+
+#endif // BLOCKSCALE_PIPELINE_PIPELINE_H

@@ -1,0 +1,101 @@
+//===-- Pipeline.cpp - The compiler, stage by stage -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "blockscale/Pipeline/Pipeline.h"
+#include "blockscale/Target/CPU/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace blockscale;
+
+void blockscale::addPrepareStage(OpPassManager &pm) {
+  pm.addPass(cpu::createRecordEntriesPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void blockscale::addCPUKernelStage(OpPassManager &pm,
+                                   const CPUPipelineOptions &options) {
+  cpu::LowerToCPUPassOptions lowering;
+  lowering.vectorBits = options.vectorBits;
+  lowering.useFMA = options.useFMA;
+  pm.addPass(cpu::createLowerToCPUPass(lowering));
+  // What the user computes on tensors beside blockscale ops.
+  pm.addPass(createConvertElementwiseToLinalgPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void blockscale::addBufferizeStage(OpPassManager &pm) {
+  bufferization::OneShotBufferizePassOptions options;
+  options.bufferizeFunctionBoundaries = true;
+  options.functionBoundaryTypeConversion =
+      bufferization::LayoutMapOption::IdentityLayoutMap;
+  pm.addPass(bufferization::createOneShotBufferizePass(options));
+  bufferization::BufferDeallocationPipelineOptions deallocation;
+  bufferization::buildBufferDeallocationPipeline(pm, deallocation);
+  pm.addPass(createConvertBufferizationToMemRefPass());
+}
+
+void blockscale::addCPULowerStage(OpPassManager &pm) {
+  pm.addPass(createConvertLinalgToLoopsPass());
+  pm.addPass(cpu::createApproximateMathPass());
+  // Rounding to bf16 is written in integers: the instruction of AVX512-BF16
+  // flushes subnormals.
+  arith::ArithExpandOpsPassOptions expand;
+  expand.includeBf16 = true;
+  pm.addPass(arith::createArithExpandOpsPass(expand));
+  pm.addPass(createLoopInvariantCodeMotionPass());
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createSCFToControlFlowPass());
+  ConvertVectorToLLVMPassOptions vectors;
+  vectors.force32BitVectorIndices = false;
+  pm.addPass(createConvertVectorToLLVMPass(vectors));
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createConvertMathToLibmPass());
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
+  pm.addPass(createConvertIndexToLLVMPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(cpu::createLowerParallelCallsPass());
+  pm.addPass(cpu::createEmitEntriesPass());
+}
+
+void blockscale::addCPUPipeline(OpPassManager &pm,
+                                const CPUPipelineOptions &options) {
+  addPrepareStage(pm);
+  addCPUKernelStage(pm, options);
+  addBufferizeStage(pm);
+  addCPULowerStage(pm);
+}
+
+void blockscale::registerBlockScalePipelines() {
+  PassPipelineRegistration<>("blockscale-stage-prepare",
+                             "stage 1: simplify, note the entry points",
+                             addPrepareStage);
+  PassPipelineRegistration<CPUPipelineOptions>(
+      "blockscale-stage-cpu-kernels",
+      "stage 2: blockscale ops become launches of CPU kernels",
+      addCPUKernelStage);
+  PassPipelineRegistration<>("blockscale-stage-bufferize",
+                             "stage 3: tensors become memrefs",
+                             addBufferizeStage);
+  PassPipelineRegistration<>("blockscale-stage-cpu-lower",
+                             "stage 4: everything becomes the LLVM dialect",
+                             addCPULowerStage);
+  PassPipelineRegistration<CPUPipelineOptions>(
+      "blockscale-to-cpu", "all stages for the CPU, in order", addCPUPipeline);
+}

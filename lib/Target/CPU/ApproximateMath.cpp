@@ -1,0 +1,27 @@
+//===-- ApproximateMath.cpp - Transcendental functions of epilogues -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "blockscale/Target/CPU/Passes.h"
+
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace blockscale::cpu {
+#define GEN_PASS_DEF_APPROXIMATEMATHPASS
+#include "blockscale/Target/CPU/Passes.h.inc"
+} // namespace blockscale::cpu
+
+using namespace mlir;
+using namespace blockscale;
+
+namespace {
+
+struct ApproximateMath : cpu::impl::ApproximateMathPassBase<ApproximateMath> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    populateMathPolynomialApproximationPatterns(patterns);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,130 @@
+//===-- HostSide.cpp - Buffers and extents around kernel launches ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "HostSide.h"
+
+#include "blockscale/Conversion/StorageTypes.h"
+#include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
+#include "blockscale/Layout/ScaleLayout.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace blockscale;
+using namespace blockscale::cpu;
+
+SmallVector<Value> cpu::getSizes(OpBuilder &builder, Location loc, Value value,
+                                 RankedTensorType logical) {
+  IndexMath math(builder, loc);
+  SmallVector<Value> sizes;
+  for (int64_t dim = 0; dim < logical.getRank(); ++dim)
+    sizes.push_back(
+        logical.isDynamicDim(dim)
+            ? tensor::DimOp::create(builder, loc, value, dim).getResult()
+            : math.constant(logical.getDimSize(dim)));
+  return sizes;
+}
+
+Extents cpu::getExtents(OpBuilder &builder, Location loc, Value value,
+                        RankedTensorType logical) {
+  IndexMath math(builder, loc);
+  SmallVector<Value> sizes = getSizes(builder, loc, value, logical);
+  Extents extents{math.constant(1), math.constant(1), 1};
+  if (logical.getRank() == 0)
+    return extents;
+  extents.cols = logical.getShape().back();
+  sizes.pop_back();
+  if (!sizes.empty())
+    extents.rows = sizes.pop_back_val();
+  for (Value size : sizes)
+    extents.batch = math.mul(extents.batch, size);
+  return extents;
+}
+
+Value cpu::inputBuffer(OpBuilder &builder, Location loc, Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  auto bufferType = MemRefType::get(type.getShape(), type.getElementType());
+  Value buffer = bufferization::ToBufferOp::create(builder, loc, bufferType,
+                                                   tensor, /*read_only=*/true);
+  return flatten(builder, loc, buffer);
+}
+
+Value ResultBuffer::asTensor(OpBuilder &builder, Location loc) const {
+  auto type = cast<MemRefType>(memref.getType());
+  return bufferization::ToTensorOp::create(
+      builder, loc, RankedTensorType::get(type.getShape(), type.getElementType()),
+      memref, /*restrict=*/true, /*writable=*/true);
+}
+
+ResultBuffer cpu::allocateResult(OpBuilder &builder, Location loc,
+                                 RankedTensorType logical,
+                                 ArrayRef<Value> sizes) {
+  RankedTensorType storage = getStorageType(logical);
+  bool tiled = storage.getRank() != logical.getRank();
+  SmallVector<Value> dynamicSizes;
+  for (auto [dim, extent] : llvm::enumerate(storage.getShape())) {
+    if (!ShapedType::isDynamic(extent))
+      continue;
+    bool isTileBytes = tiled && static_cast<int64_t>(dim) + 1 ==
+                                    storage.getRank();
+    if (!isTileBytes) {
+      dynamicSizes.push_back(sizes[dim]);
+      continue;
+    }
+    IndexMath math(builder, loc);
+    int64_t cols = logical.getShape().back();
+    dynamicSizes.push_back(
+        math.mul(math.ceilDiv(sizes[dim], kScaleTileRows),
+                 tiledScaleBytes(kScaleTileRows, cols)));
+  }
+  ResultBuffer result;
+  result.memref = memref::AllocOp::create(
+      builder, loc, MemRefType::get(storage.getShape(), storage.getElementType()),
+      dynamicSizes, builder.getI64IntegerAttr(64));
+  if (tiled) {
+    Value zero = arith::ConstantOp::create(
+        builder, loc, builder.getZeroAttr(storage.getElementType()));
+    linalg::FillOp::create(builder, loc, zero, result.memref);
+  }
+  result.flat = flatten(builder, loc, result.memref);
+  return result;
+}
+
+Value cpu::allocateFlat(OpBuilder &builder, Location loc, Type element,
+                        Value size) {
+  return memref::AllocOp::create(builder, loc, flatType(element),
+                                 ValueRange{size},
+                                 builder.getI64IntegerAttr(64));
+}
+
+Value cpu::grainFor(IndexMath &math, Value elementsPerItem) {
+  // Waking another thread costs a few microseconds: some 16k elements.
+  constexpr int64_t elements = 1 << 14;
+  Value atLeastOne = math.max(elementsPerItem, math.constant(1));
+  return math.max(math.div(math.constant(elements), atLeastOne),
+                  math.constant(1));
+}
+
+ScaleAddress::ScaleAddress(RankedTensorType layout)
+    : tiled(isa_and_present<Tiled128x4Attr>(layout.getEncoding())),
+      cols(layout.getRank() ? layout.getShape().back() : 1) {}
+
+namespace {
+/// The index builder of the templates in Layout/ScaleLayout.h.
+struct IndexValues : IndexMath {
+  using Value = mlir::Value;
+  using IndexMath::IndexMath;
+};
+} // namespace
+
+Value ScaleAddress::offset(OpBuilder &builder, Location loc, Value batch,
+                           Value rows, Value row, Value col) const {
+  IndexValues math(builder, loc);
+  if (!tiled)
+    return math.add(math.mul(math.add(math.mul(batch, rows), row), cols), col);
+  Value batchBytes = math.mul(math.ceilDiv(rows, kScaleTileRows),
+                              tiledScaleBytes(kScaleTileRows, cols));
+  return math.add(math.mul(batch, batchBytes),
+                  tiledScaleOffset(math, row, col, cols));
+}

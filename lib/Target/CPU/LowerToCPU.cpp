@@ -1,0 +1,43 @@
+//===-- LowerToCPU.cpp - blockscale ops to CPU kernels --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Kernels.h"
+
+#include "blockscale/Conversion/StorageTypes.h"
+#include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
+#include "blockscale/Target/CPU/Passes.h"
+
+namespace blockscale::cpu {
+#define GEN_PASS_DEF_LOWERTOCPUPASS
+#include "blockscale/Target/CPU/Passes.h.inc"
+} // namespace blockscale::cpu
+
+using namespace mlir;
+using namespace blockscale;
+
+namespace {
+
+struct LowerToCPU : cpu::impl::LowerToCPUPassBase<LowerToCPU> {
+  using LowerToCPUPassBase::LowerToCPUPassBase;
+
+  void runOnOperation() override {
+    MLIRContext *context = &getContext();
+    StorageTypeConverter converter;
+    RewritePatternSet patterns(context);
+    ConversionTarget target(*context);
+    target.addIllegalDialect<BlockScaleDialect>();
+    populateStorageConversion(converter, patterns, target);
+
+    cpu::KernelSet kernels(getOperation());
+    cpu::populateAmaxKernel(patterns, converter, kernels);
+    cpu::populateScaleKernel(patterns, converter, kernels);
+    cpu::populateQuantizeKernels(patterns, converter, kernels);
+    cpu::populateRotateKernel(patterns, converter, kernels);
+    cpu::populateRelayoutKernel(patterns, converter, kernels);
+    cpu::populateMatmulKernel(patterns, converter, kernels, vectorBits, useFMA);
+    if (failed(applyFullConversion(getOperation(), target,
+                                   std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace

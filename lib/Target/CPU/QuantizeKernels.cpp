@@ -1,0 +1,281 @@
+//===-- QuantizeKernels.cpp - quantize and dequantize ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "HostSide.h"
+#include "Kernels.h"
+#include "LaneAccess.h"
+
+#include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
+#include "blockscale/Numerics/BlockScaling.h"
+#include "blockscale/Numerics/Philox.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace blockscale;
+using namespace blockscale::cpu;
+
+namespace {
+
+/// What quantize and dequantize share: a walk over the blocks of each row.
+struct RowWalk {
+  Format format;
+  /// Columns of the real tensor, and of the elements.
+  int64_t cols, paddedCols;
+  ScaleAddress scaleAddress;
+  ScaleAddress factorAddress;
+
+  struct BlockPosition {
+    Value real;        ///< Index of the first value in the real tensor.
+    Value element;     ///< Index of the first element.
+    Value scale;       ///< Index of the block's scale.
+    Value factor;      ///< Index of its zero point and encode factor.
+    int64_t valid = 0; ///< Values of the block that exist.
+  };
+
+  /// Items are rows; `rows` are those of a batch.
+  void emit(OpBuilder &builder, Location loc, Value begin, Value end,
+            Value rows,
+            llvm::function_ref<void(IRValueBuilder &, const BlockPosition &)>
+                body) const;
+};
+
+struct LowerQuantize : KernelPattern<QuantizeOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(QuantizeOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+
+struct LowerDequantize : KernelPattern<DequantizeOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(DequantizeOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+
+/// Collects the arguments of a kernel by name.
+struct KernelArgs {
+  SmallVector<Value> values;
+
+  /// Adds `value` if there is one; its position, or nothing.
+  std::optional<size_t> add(Value value) {
+    if (!value)
+      return std::nullopt;
+    values.push_back(value);
+    return values.size() - 1;
+  }
+  SmallVector<Type> types() const {
+    return SmallVector<Type>(ValueRange(values).getTypes());
+  }
+};
+
+} // namespace
+
+void RowWalk::emit(
+    OpBuilder &builder, Location loc, Value begin, Value end, Value rows,
+    llvm::function_ref<void(IRValueBuilder &, const BlockPosition &)> body) const {
+  forRange(builder, loc, begin, end, 1, [&](OpBuilder &itemLoop, Value item) {
+    IndexMath at(itemLoop, loc);
+    Value blockRows = at.ceilDiv(rows, format.blockRows);
+    Value batch = at.div(item, rows);
+    Value blockRow = at.div(at.rem(item, rows), format.blockRows);
+    auto emitBlock = [&](OpBuilder &inner, Value blockCol, int64_t valid) {
+      IRValueBuilder b(inner, loc);
+      IndexMath in(inner, loc);
+      Value col = in.mul(blockCol, format.blockCols);
+      BlockPosition position;
+      position.real = in.add(in.mul(item, cols), col);
+      position.element = in.add(in.mul(item, paddedCols), col);
+      position.scale = scaleAddress.offset(inner, loc, batch, blockRows,
+                                           blockRow, blockCol);
+      position.factor = factorAddress.offset(inner, loc, batch, blockRows,
+                                             blockRow, blockCol);
+      position.valid = valid;
+      body(b, position);
+    };
+    int64_t fullBlocks = cols / format.blockCols;
+    forRange(itemLoop, loc, at.constant(0), at.constant(fullBlocks), 1,
+             [&](OpBuilder &inner, Value blockCol) {
+               emitBlock(inner, blockCol, format.blockCols);
+             });
+    if (int64_t rest = cols % format.blockCols)
+      emitBlock(itemLoop, at.constant(fullBlocks), rest);
+  });
+}
+
+static ScaleAddress linearLike(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return ScaleAddress(
+      RankedTensorType::get(tensor.getShape(), tensor.getElementType()));
+}
+
+static bool isTiled(Value scales) {
+  return scales && cast<RankedTensorType>(scales.getType()).getEncoding();
+}
+
+/// The scalar in a 0-d tensor, or null.
+static Value extractScalar(OpBuilder &builder, Location loc, Value tensor) {
+  if (!tensor)
+    return {};
+  return tensor::ExtractOp::create(builder, loc, tensor, ValueRange());
+}
+
+static Value optionalBuffer(OpBuilder &builder, Location loc, Value tensor) {
+  return tensor ? inputBuffer(builder, loc, tensor) : Value();
+}
+
+/// Low and high word of an i64.
+static std::pair<Value, Value> splitWords(OpBuilder &builder, Location loc,
+                                          Value wide) {
+  Type i32 = builder.getI32Type();
+  Value shift = arith::ConstantIntOp::create(builder, loc, 32, 64);
+  Value high = arith::ShRUIOp::create(builder, loc, wide, shift);
+  return {arith::TruncIOp::create(builder, loc, i32, wide),
+          arith::TruncIOp::create(builder, loc, i32, high)};
+}
+
+LogicalResult
+LowerQuantize::matchAndRewrite(QuantizeOp op, OpAdaptor adaptor,
+                               ConversionPatternRewriter &rewriter) const {
+  Location loc = op.getLoc();
+  const Format &format = op.getFormat().getValue();
+  Rounding rounding = op.getRounding();
+  auto type = op.getSource().getType();
+  auto elementsType = op.getElements().getType();
+  Value blockTensor = op.getScales() ? op.getScales() : op.getEncode();
+  auto blockTensorType = cast<RankedTensorType>(blockTensor.getType());
+  RowWalk walk{format, type.getShape().back(), elementsType.getShape().back(),
+               ScaleAddress(blockTensorType), linearLike(blockTensorType)};
+
+  IndexMath math(rewriter, loc);
+  Extents extents = getExtents(rewriter, loc, adaptor.getSource(), type);
+  SmallVector<Value> sizes =
+      getSizes(rewriter, loc, adaptor.getSource(), type);
+  ResultBuffer result = allocateResult(rewriter, loc, elementsType, sizes);
+  KernelArgs args;
+  size_t source = *args.add(inputBuffer(rewriter, loc, adaptor.getSource()));
+  size_t elements = *args.add(result.flat);
+  size_t rows = *args.add(extents.rows);
+  auto scales = args.add(optionalBuffer(rewriter, loc, adaptor.getScales()));
+  auto zeros = args.add(optionalBuffer(rewriter, loc, adaptor.getZeros()));
+  auto factors = args.add(optionalBuffer(rewriter, loc, adaptor.getEncode()));
+  auto tensorScale =
+      args.add(extractScalar(rewriter, loc, adaptor.getTensorScale()));
+  auto seed = args.add(extractScalar(rewriter, loc, adaptor.getSeed()));
+
+  func::FuncOp kernel = kernels.getOrCreate(
+      loc, "blockscale_quantize",
+      kernelKey("quantize", args.values[source].getType(), walk.cols,
+                format.text(), static_cast<int>(rounding),
+                isTiled(op.getScales()), scales.has_value(),
+                tensorScale.has_value()),
+      args.types(),
+      [&](OpBuilder &builder, Location loc, Value begin, Value end,
+          ValueRange args) {
+        std::pair<Value, Value> seedWords;
+        if (seed)
+          seedWords = splitWords(builder, loc, args[*seed]);
+        walk.emit(
+            builder, loc, begin, end, args[rows],
+            [&](IRValueBuilder &b, const RowWalk::BlockPosition &at) {
+              Value x = loadReals(b, args[source], at.real, format.blockCols,
+                                  at.valid);
+              std::optional<Value> random;
+              if (seed) {
+                Value index = arith::IndexCastOp::create(
+                    b.getBuilder(), loc, b.getBuilder().getI64Type(),
+                    at.element);
+                auto [low, high] = splitWords(b.getBuilder(), loc, index);
+                random = randomLanes(b, low, high, format.blockCols,
+                                     seedWords.first, seedWords.second);
+              }
+              Value codes;
+              if (factors) {
+                Value factor = loadReal(b, args[*factors], at.factor);
+                codes = encodeByFactor(b, format, x, factor, rounding, random);
+              } else {
+                std::optional<Value> tensor, zero;
+                if (tensorScale)
+                  tensor = args[*tensorScale];
+                if (zeros)
+                  zero = loadZero(
+                      b, format, loadScalarCode(b, args[*zeros], at.factor));
+                Value scale = loadScalarCode(b, args[*scales], at.scale);
+                codes = encodeByScale(b, format, x,
+                                      divisor(b, format, scale, tensor), zero,
+                                      rounding, random);
+              }
+              storeCodes(b, codes, args[elements], at.element,
+                         format.element.width());
+            });
+      });
+  kernels.launch(rewriter, loc, kernel, extents.allRows(math),
+                 grainFor(math, math.constant(walk.cols)), args.values);
+  rewriter.replaceOp(op, result.asTensor(rewriter, loc));
+  return success();
+}
+
+LogicalResult
+LowerDequantize::matchAndRewrite(DequantizeOp op, OpAdaptor adaptor,
+                                 ConversionPatternRewriter &rewriter) const {
+  Location loc = op.getLoc();
+  const Format &format = op.getFormat().getValue();
+  auto elementsType = op.getElements().getType();
+  auto resultType = op.getResult().getType();
+  auto scalesType = cast<RankedTensorType>(op.getScales().getType());
+  int64_t cols = elementsType.getShape().back();
+  RowWalk walk{format, cols, cols, ScaleAddress(scalesType),
+               linearLike(scalesType)};
+
+  IndexMath math(rewriter, loc);
+  Extents extents =
+      getExtents(rewriter, loc, adaptor.getElements(), elementsType);
+  SmallVector<Value> sizes =
+      getSizes(rewriter, loc, adaptor.getElements(), elementsType);
+  ResultBuffer result = allocateResult(rewriter, loc, resultType, sizes);
+  KernelArgs args;
+  size_t elements =
+      *args.add(inputBuffer(rewriter, loc, adaptor.getElements()));
+  size_t scales = *args.add(inputBuffer(rewriter, loc, adaptor.getScales()));
+  size_t reals = *args.add(result.flat);
+  size_t rows = *args.add(extents.rows);
+  auto zeros = args.add(optionalBuffer(rewriter, loc, adaptor.getZeros()));
+  auto tensorScale =
+      args.add(extractScalar(rewriter, loc, adaptor.getTensorScale()));
+
+  func::FuncOp kernel = kernels.getOrCreate(
+      loc, "blockscale_dequantize",
+      kernelKey("dequantize", resultType.getElementType(), cols, format.text(),
+                isTiled(op.getScales())),
+      args.types(),
+      [&](OpBuilder &builder, Location loc, Value begin, Value end,
+          ValueRange args) {
+        walk.emit(
+            builder, loc, begin, end, args[rows],
+            [&](IRValueBuilder &b, const RowWalk::BlockPosition &at) {
+              Value codes = loadCodes(b, args[elements], at.element,
+                                      format.blockCols, format.element.width());
+              std::optional<Value> zero, tensor;
+              if (zeros)
+                zero = loadZero(
+                    b, format, loadScalarCode(b, args[*zeros], at.factor));
+              if (tensorScale)
+                tensor = args[*tensorScale];
+              Value scale = decodeScale(
+                  b, format.scale, loadScalarCode(b, args[scales], at.scale));
+              Value x = decodeLanes(b, format, codes, scale, tensor, zero);
+              storeReals(b, x, args[reals], at.real, format.blockCols);
+            });
+      });
+  kernels.launch(rewriter, loc, kernel, extents.allRows(math),
+                 grainFor(math, math.constant(cols)), args.values);
+  rewriter.replaceOp(op, result.asTensor(rewriter, loc));
+  return success();
+}
+
+void cpu::populateQuantizeKernels(RewritePatternSet &patterns,
+                                  const TypeConverter &converter,
+                                  KernelSet &kernels) {
+  patterns.add<LowerQuantize, LowerDequantize>(
+      converter, patterns.getContext(), kernels);
+}

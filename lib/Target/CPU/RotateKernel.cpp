@@ -1,0 +1,177 @@
+//===-- RotateKernel.cpp - Block Hadamard rotation ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "HostSide.h"
+#include "Kernels.h"
+#include "LaneAccess.h"
+
+#include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
+#include "blockscale/Numerics/Hadamard.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace blockscale;
+using namespace blockscale::cpu;
+
+/// Columns rotated side by side when the axis is not innermost.
+static constexpr int64_t kColumnLanes = 16;
+
+namespace {
+
+struct LowerRotate : KernelPattern<RotateOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(RotateOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+
+/// Signs known when compiled, signs in memory, or none.
+struct Signs {
+  ArrayRef<int8_t> constants;
+  Value buffer;
+
+  /// The sign bit of each of the `size` signs, as lanes; null if all are 1.
+  Value lanes(IRValueBuilder &b, int64_t size) const {
+    if (buffer) {
+      OpBuilder &builder = b.getBuilder();
+      Location loc = b.getLoc();
+      Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+      Value bytes = vector::LoadOp::create(
+          builder, loc, VectorType::get({size}, builder.getI8Type()), buffer,
+          ValueRange{zero});
+      Value wide = arith::ExtSIOp::create(
+          builder, loc, VectorType::get({size}, builder.getI32Type()), bytes);
+      return b.band(wide, b.i32(0x80000000u));
+    }
+    if (llvm::all_of(constants, [](int8_t sign) { return sign > 0; }))
+      return {};
+    std::vector<uint32_t> bits;
+    for (int8_t sign : constants)
+      bits.push_back(sign < 0 ? 0x80000000u : 0);
+    return b.laneConstants(bits);
+  }
+};
+
+} // namespace
+
+static Value flip(IRValueBuilder &b, Value x, Value signBits) {
+  return signBits ? b.asFloat(b.bxor(b.asInt(x), signBits)) : x;
+}
+
+/// One run of `size` consecutive values at `index`.
+static void rotateRun(IRValueBuilder &b, Value source, Value result, Value index,
+                      int64_t size, Value signBits, bool inverse) {
+  Value x = loadReals(b, source, index, size, size);
+  if (!inverse)
+    x = flip(b, x, signBits);
+  x = rotateLanes(b, x, {}, /*inverse=*/false);
+  if (inverse)
+    x = flip(b, x, signBits);
+  storeReals(b, x, result, index, size);
+}
+
+/// `valid` neighbouring columns of `size` rows that lie `stride` apart.
+static void rotateColumns(IRValueBuilder &b, Value source, Value result,
+                          Value index, Value stride, int64_t size,
+                          int64_t valid, Value signBits, bool inverse) {
+  IndexMath math(b.getBuilder(), b.getLoc());
+  auto signOf = [&](int64_t row) -> Value {
+    if (!signBits)
+      return {};
+    return vector::ExtractOp::create(b.getBuilder(), b.getLoc(), signBits,
+                                     ArrayRef<int64_t>{row});
+  };
+  std::vector<Value> rows;
+  for (int64_t row = 0; row < size; ++row) {
+    Value x = loadReals(b, source, math.add(index, math.mul(stride, row)),
+                        kColumnLanes, valid);
+    rows.push_back(inverse ? x : flip(b, x, signOf(row)));
+  }
+  rows = rotateRows(b, rows);
+  for (int64_t row = 0; row < size; ++row) {
+    Value y = inverse ? flip(b, rows[row], signOf(row)) : rows[row];
+    storeReals(b, y, result, math.add(index, math.mul(stride, row)), valid);
+  }
+}
+
+LogicalResult
+LowerRotate::matchAndRewrite(RotateOp op, OpAdaptor adaptor,
+                             ConversionPatternRewriter &rewriter) const {
+  Location loc = op.getLoc();
+  auto type = op.getSource().getType();
+  int64_t size = op.getSize(), axis = op.getRotationAxis();
+  bool innermost = axis == type.getRank() - 1;
+  SmallVector<Value> sizes = getSizes(rewriter, loc, adaptor.getSource(), type);
+  Value source = inputBuffer(rewriter, loc, adaptor.getSource());
+  ResultBuffer result = allocateResult(rewriter, loc, type, sizes);
+  std::string signsText;
+  llvm::raw_string_ostream(signsText) << op.getSignsAttr();
+  bool signsInMemory = adaptor.getSignValues() != nullptr;
+
+  // As [outer, axis, inner]: the item is a run of the axis in one `outer`.
+  IndexMath math(rewriter, loc);
+  Value outer = math.constant(1);
+  for (int64_t dim = 0; dim < axis; ++dim)
+    outer = math.mul(outer, sizes[dim]);
+  Value runs = math.div(sizes[axis], size);
+  int64_t inner = 1;
+  for (int64_t dim = axis + 1; dim < type.getRank(); ++dim) {
+    if (type.isDynamicDim(dim))
+      return op.emitOpError("expects static extents inside the rotated axis ")
+             << axis << " on the CPU target, but dimension " << dim
+             << " is dynamic; rotate an inner axis or give its extent";
+    inner *= type.getDimSize(dim);
+  }
+
+  SmallVector<Value> args{source, result.flat};
+  if (signsInMemory)
+    args.push_back(inputBuffer(rewriter, loc, adaptor.getSignValues()));
+  SmallVector<Type> argTypes;
+  for (Value arg : args)
+    argTypes.push_back(arg.getType());
+  bool inverse = op.getInverse();
+  func::FuncOp kernel = kernels.getOrCreate(
+      loc, "blockscale_rotate",
+      kernelKey("rotate", type.getElementType(), size, inner, signsText,
+                signsInMemory, inverse),
+      argTypes,
+      [&](OpBuilder &builder, Location loc, Value begin, Value end,
+          ValueRange args) {
+        IRValueBuilder outside(builder, loc);
+        Signs signs{op.getSigns().value_or(ArrayRef<int8_t>()),
+                    signsInMemory ? args[2] : Value()};
+        Value signBits = signs.lanes(outside, size);
+        forRange(builder, loc, begin, end, 1, [&](OpBuilder &body, Value item) {
+          IRValueBuilder b(body, loc);
+          IndexMath at(body, loc);
+          Value start = at.mul(item, size * inner);
+          if (innermost) {
+            rotateRun(b, args[0], args[1], start, size, signBits, inverse);
+            return;
+          }
+          Value stride = at.constant(inner);
+          int64_t fullCols = inner / kColumnLanes * kColumnLanes;
+          forRange(body, loc, at.constant(0), at.constant(fullCols),
+                   kColumnLanes, [&](OpBuilder &cols, Value col) {
+                     IRValueBuilder lanes(cols, loc);
+                     IndexMath in(cols, loc);
+                     rotateColumns(lanes, args[0], args[1], in.add(start, col),
+                                   stride, size, kColumnLanes, signBits,
+                                   inverse);
+                   });
+          if (fullCols != inner)
+            rotateColumns(b, args[0], args[1], at.add(start, fullCols), stride,
+                          size, inner - fullCols, signBits, inverse);
+        });
+      });
+  kernels.launch(rewriter, loc, kernel, math.mul(outer, runs),
+                 grainFor(math, math.constant(size * inner)), args);
+  rewriter.replaceOp(op, result.asTensor(rewriter, loc));
+  return success();
+}
+
+void cpu::populateRotateKernel(RewritePatternSet &patterns,
+                               const TypeConverter &converter,
+                               KernelSet &kernels) {
+  patterns.add<LowerRotate>(converter, patterns.getContext(), kernels);
+}

@@ -1,0 +1,156 @@
+//===-- blockscale-compile.cpp - MLIR to running code ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "blockscale/Pipeline/Pipeline.h"
+#include "blockscale/Pipeline/Registration.h"
+#include "blockscale/Target/CPU/Codegen.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace llvm;
+
+static cl::OptionCategory category("blockscale-compile options");
+
+static cl::opt<std::string> inputPath(cl::Positional, cl::desc("<input.mlir>"),
+                                      cl::init("-"), cl::cat(category));
+static cl::opt<std::string> outputPath("o", cl::desc("Where to write; - is "
+                                                     "standard output"),
+                                       cl::value_desc("file"), cl::init("-"),
+                                       cl::cat(category));
+static cl::opt<std::string> targetName(
+    "target", cl::desc("What to compile for: cpu"), cl::value_desc("target"),
+    cl::init("cpu"), cl::cat(category));
+static cl::opt<std::string> processorName(
+    "cpu",
+    cl::desc("Processor of --target=cpu: native (default), x86-64-v3, "
+             "x86-64-v4, znver4, ..."),
+    cl::value_desc("name"), cl::init("native"), cl::cat(category));
+
+namespace {
+enum class Emit { MLIR, LLVM, Object, Shared };
+} // namespace
+static cl::opt<Emit> emit(
+    "emit", cl::desc("What to write:"), cl::init(Emit::Shared),
+    cl::values(
+        clEnumValN(Emit::MLIR, "mlir", "the last MLIR, in the LLVM dialect"),
+        clEnumValN(Emit::LLVM, "llvm", "optimized LLVM IR"),
+        clEnumValN(Emit::Object, "object", "an object file"),
+        clEnumValN(Emit::Shared, "shared",
+                   "a shared library for blockscale-run (default)")),
+    cl::cat(category));
+static cl::opt<bool>
+    printAfterEach("print-ir-after-each",
+                   cl::desc("Print the IR to standard error after each pass "
+                            "that changes it"),
+                   cl::cat(category));
+
+static constexpr StringLiteral overview =
+    R"(blockscale-compile: MLIR with block-scaled numbers to running code
+
+  blockscale-compile linear.mlir -o linear.so      then: blockscale-run linear.so --list
+  blockscale-compile linear.mlir --emit=llvm       print LLVM IR
+  blockscale-compile linear.mlir --cpu=x86-64-v3   for processors with AVX2
+
+Each public function of the input becomes an entry of the library. The stages
+can be run one by one with blockscale-opt (blockscale-stage-...).
+)";
+
+static int fail(const Twine &message) {
+  WithColor::error(errs()) << message << "\n";
+  return 1;
+}
+
+/// Writes all of `text`, or nothing.
+static int write(StringRef text) {
+  if (Error error = writeToOutput(outputPath, [&](raw_ostream &os) -> Error {
+        os << text;
+        return Error::success();
+      }))
+    return fail("can't write '" + outputPath + "': " +
+                toString(std::move(error)));
+  return 0;
+}
+
+static int compile(StringRef toolPath) {
+  if (targetName != "cpu")
+    return fail("unknown target '" + targetName +
+                "': expects 'cpu', the one target of this version");
+  if (emit == Emit::Shared && outputPath == "-")
+    return fail("expects -o <file> with --emit=shared: a shared library can't "
+                "be written to standard output");
+  Expected<blockscale::cpu::Processor> processor =
+      blockscale::cpu::Processor::fromName(processorName);
+  if (!processor)
+    return fail(toString(processor.takeError()));
+
+  std::string error;
+  std::unique_ptr<MemoryBuffer> input = mlir::openInputFile(inputPath, &error);
+  if (!input)
+    return fail(error);
+
+  mlir::DialectRegistry registry;
+  blockscale::registerAllBlockScaleDialects(registry);
+  mlir::MLIRContext context(registry);
+  auto sources = std::make_shared<SourceMgr>();
+  sources->AddNewSourceBuffer(std::move(input), SMLoc());
+  mlir::SourceMgrDiagnosticHandler diagnostics(*sources, &context);
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
+  if (!module)
+    return 1;
+
+  mlir::PassManager passes(&context);
+  blockscale::CPUPipelineOptions options;
+  options.vectorBits = processor->vectorBits();
+  options.useFMA = processor->hasFMA();
+  blockscale::addCPUPipeline(passes, options);
+  if (printAfterEach) {
+    context.disableMultithreading();
+    passes.enableIRPrinting([](mlir::Pass *, mlir::Operation *) { return false; },
+                            [](mlir::Pass *, mlir::Operation *) { return true; },
+                            /*printModuleScope=*/true,
+                            /*printAfterOnlyOnChange=*/true);
+  }
+  if (mlir::failed(passes.run(*module)))
+    return 1;
+  if (emit == Emit::MLIR) {
+    std::string text;
+    raw_string_ostream(text) << *module << "\n";
+    return write(text);
+  }
+
+  LLVMContext llvmContext;
+  std::unique_ptr<Module> llvmModule =
+      blockscale::cpu::translate(*module, llvmContext, *processor);
+  if (!llvmModule)
+    return 1;
+  if (emit == Emit::LLVM) {
+    std::string text;
+    raw_string_ostream(text) << *llvmModule;
+    return write(text);
+  }
+  Expected<std::string> object =
+      blockscale::cpu::emitObject(*llvmModule, *processor);
+  if (!object)
+    return fail(toString(object.takeError()));
+  if (emit == Emit::Object)
+    return write(*object);
+  if (Error error =
+          blockscale::cpu::linkShared(*object, outputPath, toolPath))
+    return fail(toString(std::move(error)));
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(argc, argv, overview);
+  static int anchor;
+  return compile(sys::fs::getMainExecutable(argv[0], &anchor));
+}
