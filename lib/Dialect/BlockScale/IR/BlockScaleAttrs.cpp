@@ -4,6 +4,7 @@
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -37,16 +38,31 @@ static llvm::hash_code hashOf(const FloatLayout &layout) {
                             layout.hasSign);
 }
 
+/// Only what the kind of element compares.
+static llvm::hash_code hashOf(const ElementType &element) {
+  llvm::hash_code hash =
+      llvm::hash_combine(static_cast<uint8_t>(element.kind), element.bits);
+  switch (element.kind) {
+  case ElementType::Kind::Float:
+    return llvm::hash_combine(hash, hashOf(element.layout));
+  case ElementType::Kind::Int:
+    return llvm::hash_combine(hash, element.fractionBits);
+  case ElementType::Kind::Codebook:
+    for (float value : element.codebook)
+      hash = llvm::hash_combine(hash, hashableBits(value));
+    return hash;
+  case ElementType::Kind::UInt:
+  case ElementType::Kind::Midrise:
+    return hash;
+  }
+  llvm_unreachable("every element has a hash");
+}
+
 llvm::hash_code blockscale::hash_value(const Format &format) {
-  const ElementType &element = format.element;
-  llvm::hash_code hash = llvm::hash_combine(
-      static_cast<uint8_t>(element.kind), hashOf(element.layout), element.bits,
-      element.fractionBits, format.blockRows, format.blockCols,
+  return llvm::hash_combine(
+      hashOf(format.element), format.blockRows, format.blockCols,
       static_cast<uint8_t>(format.scale.kind), hashOf(format.scale.layout),
       format.hasTensorScale, static_cast<uint8_t>(format.zero));
-  for (float value : element.codebook)
-    hash = llvm::hash_combine(hash, hashableBits(value));
-  return hash;
 }
 
 llvm::hash_code blockscale::hash_value(const ScaleRule &rule) {
@@ -215,17 +231,22 @@ std::optional<Rounding> blockscale::symbolizeRounding(StringRef name) {
       .Default(std::nullopt);
 }
 
-FailureOr<Rounding> FieldParser<Rounding>::parse(AsmParser &parser) {
+Attribute RoundingAttr::parse(AsmParser &parser, Type) {
   SMLoc location = parser.getCurrentLocation();
   StringRef name;
   if (parser.parseKeyword(&name))
-    return failure();
+    return {};
   if (auto rounding = symbolizeRounding(name))
-    return *rounding;
-  return parser.emitError(location)
-         << "expects a rounding (nearest_even, toward_zero, nearest_away, "
-            "nearest_zero or stochastic), but got "
-         << name;
+    return RoundingAttr::get(parser.getContext(), *rounding);
+  parser.emitError(location)
+      << "expects a rounding (nearest_even, toward_zero, nearest_away, "
+         "nearest_zero or stochastic), but got "
+      << name;
+  return {};
+}
+
+void RoundingAttr::print(AsmPrinter &printer) const {
+  printer << ' ' << stringifyRounding(getValue());
 }
 
 //===----------------------------------------------------------------------===//

@@ -25,11 +25,7 @@ static LogicalResult verifySide(ScaledMatmulOp op, StringRef name,
       return op.emitOpError("expects a plain ")
              << name << " of f32, bf16 or f16, but got " << element
              << "; name the format of its elements";
-    if (ShapedType::isDynamic(values.getShape().back()))
-      return op.emitOpError("expects a static innermost extent of its ")
-             << name << ", but got " << values
-             << "; use tensor.cast to say what it is";
-    return success();
+    return verifyInnermost(op, name, values);
   }
   if (values.getElementType() != format.getElementType())
     return op.emitOpError("expects ")
@@ -38,13 +34,11 @@ static LogicalResult verifySide(ScaledMatmulOp op, StringRef name,
            << values.getElementType();
   if (!scales)
     return op.emitOpError("expects ")
-           << name << " scales, because the side has the format " << format
+           << "scales of " << name << ", because it has the format " << format
            << ", but got none";
-  if (failed(verifyBlocks(op, name, values, format, /*mayPad=*/false,
-                          /*padded=*/false)))
+  if (failed(verifyBlocks(op, name, values, format, Padding::Done)))
     return failure();
-  return verifyScaled(op, (name + " ").str(), values, format, scales,
-                      tensorScale, zeros);
+  return verifyScaled(op, name, values, format, scales, tensorScale, zeros);
 }
 
 /// NumPy's rule, from the right. Dynamic extents are those of the result: an

@@ -96,8 +96,8 @@ bool ScaleOp::isCompatibleReturnTypes(TypeRange, TypeRange) { return true; }
 LogicalResult ScaleOp::verify() {
   RankedTensorType source = getSource().getType();
   FormatAttr format = getFormat();
-  if (failed(verifyBlocks(*this, "source", source, format, /*mayPad=*/true,
-                          getPad())))
+  if (failed(verifyBlocks(*this, "source", source, format,
+                          getPad() ? Padding::Added : Padding::Possible)))
     return failure();
   std::string error = getRule().getValue().check(format.getValue());
   if (!error.empty())
@@ -109,17 +109,16 @@ LogicalResult ScaleOp::verify() {
   if (failed(verifyLayout(*this, "scales", getScales().getType())))
     return failure();
 
-  static constexpr StringRef names[] = {"scales", "a tensor scale",
-                                        "zero points", "encode factors"};
+  static constexpr StringRef names[] = {"scales", "tensor scale", "zero points",
+                                        "encode factors"};
   auto expected = scaleResultTypes(source, format, getRule(),
                                    getScales().getType().getEncoding());
   std::array<Value, 4> results = {getScales(), getTensorScale(), getZeros(),
                                   getEncode()};
   for (auto [name, type, result] : llvm::zip(names, expected, results)) {
     if (type && !result)
-      return emitOpError("expects ")
-             << name << " of type " << type << " among its results, but got "
-             << "none";
+      return emitOpError("expects a result for the ")
+             << name << " of type " << type << ", but got none";
     if (!type && result)
       return emitOpError("expects no ")
              << name << " from " << format << " by " << getRule()
@@ -162,8 +161,8 @@ bool QuantizeOp::isCompatibleReturnTypes(TypeRange, TypeRange) { return true; }
 LogicalResult QuantizeOp::verify() {
   RankedTensorType source = getSource().getType();
   FormatAttr format = getFormat();
-  if (failed(verifyBlocks(*this, "source", source, format, /*mayPad=*/true,
-                          getPad())))
+  if (failed(verifyBlocks(*this, "source", source, format,
+                          getPad() ? Padding::Added : Padding::Possible)))
     return failure();
   RankedTensorType elements = format.getElementsTypeOf(source);
   if (getElements().getType() != elements)
@@ -191,7 +190,7 @@ LogicalResult QuantizeOp::verify() {
   if (getRounding() == Rounding::Up)
     return emitOpError("expects a rounding of elements, but got up, which "
                        "rounds scales");
-  return verifyPresence(*this, "seed", getSeed(),
+  return verifyPresence(*this, "a seed", getSeed(),
                         getRounding() == Rounding::Stochastic,
                         "rounding is " + stringifyRounding(getRounding()));
 }
@@ -215,8 +214,8 @@ LogicalResult DequantizeOp::verify() {
     return emitOpError("expects elements of ")
            << format.getElementType() << ", the element type of " << format
            << ", but got " << elements.getElementType();
-  if (failed(verifyBlocks(*this, "elements", elements, format,
-                          /*mayPad=*/false, /*padded=*/false)) ||
+  if (failed(
+          verifyBlocks(*this, "elements", elements, format, Padding::Done)) ||
       failed(verifyScaled(*this, "", elements, format, getScales(),
                           getTensorScale(), getZeros())))
     return failure();

@@ -25,8 +25,14 @@ LogicalResult RotateOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
   return success();
 }
 
+/// The verifier compares, and says more than the interface would.
+bool RotateOp::isCompatibleReturnTypes(TypeRange, TypeRange) { return true; }
+
 LogicalResult RotateOp::verify() {
   RankedTensorType source = getSource().getType();
+  if (getResult().getType() != source)
+    return emitOpError("expects a result of the type of its source, ")
+           << source << ", but got " << getResult().getType();
   int64_t size = getSize(), rank = source.getRank(), axis = getRotationAxis();
   if (size < 2 || size > 256 || !llvm::isPowerOf2_64(size))
     return emitOpError("expects a size that is a power of two from 2 to 256, "

@@ -13,28 +13,37 @@ using namespace blockscale;
 /// overflow.
 static constexpr int64_t largestExtent = int64_t(1) << 40;
 
-LogicalResult blockscale::verifyBlocks(Operation *op, StringRef name,
-                                       RankedTensorType type, FormatAttr format,
-                                       bool mayPad, bool padded) {
-  int64_t rows = format.getBlockRows(), cols = format.getBlockCols();
-  if (rows > 1 && type.getRank() < 2)
-    return op->emitOpError("expects ")
-           << name << " of rank 2 or more for blocks of " << rows << "x" << cols
-           << ", but got rank " << type.getRank();
+LogicalResult blockscale::verifyInnermost(Operation *op, StringRef name,
+                                          RankedTensorType type) {
   int64_t extent = type.getShape().back();
   if (ShapedType::isDynamic(extent))
     return op->emitOpError("expects a static innermost extent of its ")
            << name << ", but got " << type
            << "; use tensor.cast to say what it is";
   if (extent < 1 || extent > largestExtent)
-    return op->emitOpError("expects an innermost extent from 1 to ")
-           << largestExtent << ", but got " << extent;
-  if (extent % cols == 0 || padded)
+    return op->emitOpError("expects an innermost extent of its ")
+           << name << " from 1 to " << largestExtent << ", but got " << extent;
+  return success();
+}
+
+LogicalResult blockscale::verifyBlocks(Operation *op, StringRef name,
+                                       RankedTensorType type, FormatAttr format,
+                                       Padding padding) {
+  int64_t rows = format.getBlockRows(), cols = format.getBlockCols();
+  if (rows > 1 && type.getRank() < 2)
+    return op->emitOpError("expects ")
+           << name << " of rank 2 or more for blocks of " << rows << "x" << cols
+           << ", but got rank " << type.getRank();
+  if (failed(verifyInnermost(op, name, type)))
+    return failure();
+  int64_t extent = type.getShape().back();
+  if (extent % cols == 0 || padding == Padding::Added)
     return success();
   InFlightDiagnostic error =
-      op->emitOpError("expects an innermost extent divisible by ")
-      << cols << ", the block of " << format << ", but got " << extent;
-  if (mayPad)
+      op->emitOpError("expects an innermost extent of its ")
+      << name << " divisible by " << cols << ", the block of " << format
+      << ", but got " << extent;
+  if (padding == Padding::Possible)
     error << "; add `pad` to complete the last block with zeros";
   else
     error << "; padded elements have an extent of "
@@ -70,33 +79,35 @@ LogicalResult blockscale::verifyPresence(Operation *op, StringRef name,
                                          const Twine &reason) {
   if (bool(value) == expected)
     return success();
+  bool singular = name.consume_front("a ");
+  StringRef article = expected ? (singular ? "a " : "") : "no ";
+  StringRef found = expected ? "none" : (singular ? "one" : "some");
   return op->emitOpError("expects ")
-         << (expected ? "" : "no ") << name << ", because " << reason
-         << ", but got " << (expected ? "none" : "one");
+         << article << name << ", because " << reason << ", but got " << found;
 }
 
-LogicalResult blockscale::verifyScaled(Operation *op, StringRef prefix,
-                                       RankedTensorType elementsOrSource,
+LogicalResult blockscale::verifyScaled(Operation *op, StringRef side,
+                                       RankedTensorType values,
                                        FormatAttr format, Value scales,
                                        Value tensorScale, Value zeros) {
+  std::string ofSide = side.empty() ? "" : (" of " + side).str();
   std::string text = textOf(format);
+  bool hasTensor = format.hasTensorScale(), hasZeros = format.hasZeroPoints();
   if (scales) {
-    if (failed(verifyOperand(op, (prefix + "scales").str(), scales,
-                             format.getScalesTypeOf(elementsOrSource))) ||
-        failed(verifyPresence(
-            op, (prefix + "tensor scale").str(), tensorScale,
-            format.hasTensorScale(),
-            text + (format.hasTensorScale() ? " has one" : " has none"))))
+    if (failed(verifyOperand(op, "scales" + ofSide, scales,
+                             format.getScalesTypeOf(values))) ||
+        failed(verifyPresence(op, "a tensor scale" + ofSide, tensorScale,
+                              hasTensor,
+                              text + (hasTensor ? " has one" : " has none"))))
       return failure();
   }
-  if (failed(verifyPresence(
-          op, (prefix + "zero points").str(), zeros, format.hasZeroPoints(),
-          text + (format.hasZeroPoints() ? " has them" : " has none"))))
+  if (failed(verifyPresence(op, "zero points" + ofSide, zeros, hasZeros,
+                            text + (hasZeros ? " has them" : " has none"))))
     return failure();
   if (!zeros)
     return success();
-  return verifyOperand(op, (prefix + "zero points").str(), zeros,
-                       format.getZeroPointsTypeOf(elementsOrSource));
+  return verifyOperand(op, "zero points" + ofSide, zeros,
+                       format.getZeroPointsTypeOf(values));
 }
 
 std::string blockscale::textOf(Attribute attribute) {

@@ -7,11 +7,22 @@
 
 namespace blockscale {
 
+/// Whether zeros complete the last block of a row.
+enum class Padding {
+  Done,     ///< Elements, which are padded already.
+  Possible, ///< A source of an op without `pad`.
+  Added,    ///< A source of an op with `pad`.
+};
+
+/// Checks that the innermost extent is static and reasonable.
+mlir::LogicalResult verifyInnermost(mlir::Operation *op, llvm::StringRef name,
+                                    mlir::RankedTensorType type);
+
 /// Checks that blocks of `format` fit into `type`: rank, static innermost
-/// extent, a whole number of blocks unless `padded`.
+/// extent, a whole number of blocks unless zeros are added.
 mlir::LogicalResult verifyBlocks(mlir::Operation *op, llvm::StringRef name,
                                  mlir::RankedTensorType type, FormatAttr format,
-                                 bool mayPad, bool padded);
+                                 Padding padding);
 
 /// Checks an operand against the type it must have, up to dynamic extents and
 /// the layout.
@@ -23,16 +34,17 @@ mlir::LogicalResult verifyOperand(mlir::Operation *op, llvm::StringRef name,
 mlir::LogicalResult verifyLayout(mlir::Operation *op, llvm::StringRef name,
                                  mlir::RankedTensorType type);
 
-/// Checks that `value` is there exactly if `expected`; `reason` completes
-/// "expects a <name>, because ...".
+/// Checks that `value` is there exactly if `expected`. `name` has its article,
+/// or is a plural; `reason` completes "expects a <name>, because ...".
 mlir::LogicalResult verifyPresence(mlir::Operation *op, llvm::StringRef name,
                                    mlir::Value value, bool expected,
                                    const llvm::Twine &reason);
 
-/// Checks the companions of an elements tensor: scales, tensor scale and zero
-/// points. `prefix` is "" or "lhs " or "rhs ".
-mlir::LogicalResult verifyScaled(mlir::Operation *op, llvm::StringRef prefix,
-                                 mlir::RankedTensorType elementsOrSource,
+/// Checks the companions of `values`, a source or elements: scales (if there
+/// are any), tensor scale and zero points. `side` is empty, or names an operand
+/// of several.
+mlir::LogicalResult verifyScaled(mlir::Operation *op, llvm::StringRef side,
+                                 mlir::RankedTensorType values,
                                  FormatAttr format, mlir::Value scales,
                                  mlir::Value tensorScale, mlir::Value zeros);
 

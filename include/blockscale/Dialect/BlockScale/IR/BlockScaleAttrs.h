@@ -12,7 +12,6 @@
 #include "blockscale/Numerics/ScaleRule.h"
 #include "mlir/IR/Attributes.h"
 #include "mlir/IR/BuiltinTypes.h"
-#include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/TensorEncoding.h"
 #include "llvm/ADT/Hashing.h"
 
@@ -27,19 +26,6 @@ llvm::StringRef stringifyRounding(Rounding rounding);
 /// The inverse; nullopt if `name` is none of them.
 std::optional<Rounding> symbolizeRounding(llvm::StringRef name);
 
-} // namespace blockscale
-
-namespace mlir {
-template <> struct FieldParser<::blockscale::Rounding> {
-  static FailureOr<::blockscale::Rounding> parse(AsmParser &parser);
-};
-} // namespace mlir
-
-namespace blockscale {
-inline mlir::AsmPrinter &operator<<(mlir::AsmPrinter &printer,
-                                    Rounding rounding) {
-  return printer << stringifyRounding(rounding);
-}
 } // namespace blockscale
 
 #define GET_ATTRDEF_CLASSES

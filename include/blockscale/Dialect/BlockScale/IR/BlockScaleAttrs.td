@@ -103,7 +103,7 @@ def BlockScale_RoundingAttr : BlockScale_Attr<"Rounding", "rounding"> {
     (away from zero with the probability of the discarded fraction).
   }];
   let parameters = (ins AttrParameter<"::blockscale::Rounding", "the mode">:$value);
-  let assemblyFormat = "$value";
+  let hasCustomAssemblyFormat = 1;
   let returnType = "::blockscale::Rounding";
   let convertFromStorage = "$_self.getValue()";
   let constBuilderCall =

@@ -6,7 +6,7 @@
 include "blockscale/Dialect/BlockScale/IR/QuantizationOps.td"
 
 def BlockScale_RotateOp : BlockScale_Op<"rotate", [
-    Pure, InferTypeOpAdaptor,
+    Pure, InferTypeOpAdaptorWithIsCompatible,
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
                               ["reifyResultShapes"]>]> {
   let summary = "orthonormal Hadamard rotation of blocks";
