@@ -1,0 +1,48 @@
+/*===-- Fail.c - How compiled CPU code reports an error ------------*- C
+ * -*-===// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Compiled entries return nothing. An error jumps back to blockscale_call(),
+ * so that a wrong size is an error of the call, not the end of the process.
+ *
+ *===----------------------------------------------------------------------===*/
+#include "blockscale/Runtime/CPU/ParallelFor.h"
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool blockscaleInsideParallelBody(void);
+
+typedef struct Frame {
+  jmp_buf target;
+  struct Frame *outer;
+} Frame;
+
+static _Thread_local Frame *innermost;
+static _Thread_local char lastMessage[1024];
+
+void blockscaleFail(const char *message) {
+  if (!innermost || blockscaleInsideParallelBody()) {
+    fprintf(stderr, "error: %s\n", message);
+    abort();
+  }
+  strncpy(lastMessage, message, sizeof lastMessage - 1);
+  longjmp(innermost->target, 1);
+}
+
+/* Exported, and used by name only: keep it although nothing here calls it. */
+__attribute__((visibility("default"), used)) const char *
+blockscale_call(void (*entry)(void **args), void **args) {
+  Frame frame;
+  frame.outer = innermost;
+  innermost = &frame;
+  const char *message = NULL;
+  if (setjmp(frame.target) == 0)
+    entry(args);
+  else
+    message = lastMessage;
+  innermost = frame.outer;
+  return message;
+}
