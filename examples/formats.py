@@ -56,7 +56,7 @@ PRESETS = [
                           ("e4m3", "f8E4M3FN"), ("e5m2", "i8"),
                           ("e6m1", "i8"), ("e8m0", "f8E8M0FNU"))),
     Format("nf4", "absmax", "i4", "f32", 64),
-    Format("uint4", "minmax", "i4", "f16", 64, zero="i4"),
+    Format("uint4", "minmax", "i4", "f16", 64, zero="i8"),
 ]
 
 

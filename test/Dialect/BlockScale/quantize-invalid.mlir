@@ -110,9 +110,9 @@ func.func @no_zeros(%x: tensor<8x64xf32>, %s: tensor<8x1xf16>) {
 
 // -----
 
-func.func @zeros(%x: tensor<8x64xf32>, %s: tensor<8x2xf8E8M0FNU>, %z: tensor<8x2xi4>) {
+func.func @zeros(%x: tensor<8x64xf32>, %s: tensor<8x2xf8E8M0FNU>, %z: tensor<8x2xi8>) {
   // expected-error@+1 {{expects no zero points, because #blockscale.format<mxfp4> has none, but got some}}
-  %0 = blockscale.quantize %x : tensor<8x64xf32> scales(%s : tensor<8x2xf8E8M0FNU>) zeros(%z : tensor<8x2xi4>)
+  %0 = blockscale.quantize %x : tensor<8x64xf32> scales(%s : tensor<8x2xf8E8M0FNU>) zeros(%z : tensor<8x2xi8>)
       to #blockscale.format<mxfp4> -> tensor<8x64xf4E2M1FN>
   return
 }
@@ -120,7 +120,7 @@ func.func @zeros(%x: tensor<8x64xf32>, %s: tensor<8x2xf8E8M0FNU>, %z: tensor<8x2
 // -----
 
 func.func @zeros_type(%x: tensor<8x64xf32>, %s: tensor<8x1xf16>, %z: tensor<8x1xf16>) {
-  // expected-error@+1 {{expects zero points of type 'tensor<8x1xi4>', but got 'tensor<8x1xf16>'}}
+  // expected-error@+1 {{expects zero points of type 'tensor<8x1xi8>', but got 'tensor<8x1xf16>'}}
   %0 = blockscale.quantize %x : tensor<8x64xf32> scales(%s : tensor<8x1xf16>) zeros(%z : tensor<8x1xf16>)
       to #blockscale.format<uint4> -> tensor<8x64xi4>
   return

@@ -31,9 +31,9 @@ func.func @scales(%x: tensor<?x64xf32>, %s: tensor<?x4xf8E4M3FN>, %g: tensor<f32
 }
 
 // CHECK-LABEL: @zero_points
-func.func @zero_points(%x: tensor<8x128xf16>, %s: tensor<8x2xf16>, %z: tensor<8x2xi4>) {
-  // CHECK: scales(%{{.*}} : tensor<8x2xf16>) zeros(%{{.*}} : tensor<8x2xi4>) to #blockscale.format<uint4> -> tensor<8x128xi4>
-  %0 = blockscale.quantize %x : tensor<8x128xf16> scales(%s : tensor<8x2xf16>) zeros(%z : tensor<8x2xi4>)
+func.func @zero_points(%x: tensor<8x128xf16>, %s: tensor<8x2xf16>, %z: tensor<8x2xi8>) {
+  // CHECK: scales(%{{.*}} : tensor<8x2xf16>) zeros(%{{.*}} : tensor<8x2xi8>) to #blockscale.format<uint4> -> tensor<8x128xi4>
+  %0 = blockscale.quantize %x : tensor<8x128xf16> scales(%s : tensor<8x2xf16>) zeros(%z : tensor<8x2xi8>)
       to #blockscale.format<uint4> -> tensor<8x128xi4>
   return
 }

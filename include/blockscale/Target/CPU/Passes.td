@@ -15,7 +15,9 @@ def RecordEntriesPass : Pass<"blockscale-record-entries", "::mlir::ModuleOp"> {
     ```mlir
     func.func @f(%x: tensor<4x64xf4E2M1FN>) -> tensor<4x64xf4E2M1FN>
         attributes {blockscale.entry = {
-          inputs = [tensor<4x64xf4E2M1FN>], results = [tensor<4x64xf4E2M1FN>]}}
+          inputs = [tensor<4x64xf4E2M1FN>], results = [tensor<4x64xf4E2M1FN>]}} {
+      return %x : tensor<4x64xf4E2M1FN>
+    }
     ```
   }];
 }

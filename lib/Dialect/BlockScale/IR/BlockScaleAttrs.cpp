@@ -306,7 +306,8 @@ Type FormatAttr::getZeroPointType() const {
   case ZeroPoint::None:
     return {};
   case ZeroPoint::Code:
-    return builder.getIntegerType(getValue().element.width());
+    // A byte each: there are few, and rows stay addressable.
+    return builder.getI8Type();
   case ZeroPoint::F16:
     return builder.getF16Type();
   case ZeroPoint::F32:

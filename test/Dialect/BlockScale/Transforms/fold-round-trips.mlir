@@ -19,11 +19,11 @@ func.func @given_scales(%q: tensor<?x64xf4E2M1FN>, %s: tensor<?x4xf8E4M3FN>, %g:
 // CHECK-LABEL: @zero_points
 // CHECK-SAME:  (%[[Q:.*]]: tensor<8x64xi4>,
 // CHECK-NEXT:  return %[[Q]]
-func.func @zero_points(%q: tensor<8x64xi4>, %s: tensor<8x1xf16>, %z: tensor<8x1xi4>) -> tensor<8x64xi4> {
+func.func @zero_points(%q: tensor<8x64xi4>, %s: tensor<8x1xf16>, %z: tensor<8x1xi8>) -> tensor<8x64xi4> {
   %x = blockscale.dequantize %q : tensor<8x64xi4> scales(%s : tensor<8x1xf16>)
-      zeros(%z : tensor<8x1xi4>) from #blockscale.format<uint4> -> tensor<8x64xf32>
+      zeros(%z : tensor<8x1xi8>) from #blockscale.format<uint4> -> tensor<8x64xf32>
   %r = blockscale.quantize %x : tensor<8x64xf32> scales(%s : tensor<8x1xf16>)
-      zeros(%z : tensor<8x1xi4>) to #blockscale.format<uint4> round nearest_away -> tensor<8x64xi4>
+      zeros(%z : tensor<8x1xi8>) to #blockscale.format<uint4> round nearest_away -> tensor<8x64xi4>
   return %r : tensor<8x64xi4>
 }
 
