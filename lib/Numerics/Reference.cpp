@@ -50,8 +50,8 @@ float reference::amax(const float *x, int64_t count) {
   constexpr int64_t kStep = 64;
   V bits = b.i32(0);
   for (int64_t i = 0; i < count; i += kStep)
-    bits = b.reduceUMax(tensorAmaxRow(
-        b, bits, V::ofFloats(x + i, std::min(kStep, count - i))));
+    bits = b.reduceUMax(
+        tensorAmaxRow(b, bits, V::ofFloats(x + i, std::min(kStep, count - i))));
   return bits.asFloat();
 }
 

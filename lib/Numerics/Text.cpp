@@ -37,6 +37,11 @@ std::optional<float> blockscale::parseFloat(std::string_view text) {
 
 std::string blockscale::textOf(float value) {
   char buffer[32];
+  if (std::fabs(value) < 1e7f && std::trunc(value) == value &&
+      !(value == 0 && std::signbit(value))) {
+    std::snprintf(buffer, sizeof buffer, "%.0f", double(value));
+    return buffer;
+  }
   for (int digits = 1; digits <= 9; ++digits) {
     std::snprintf(buffer, sizeof buffer, "%.*g", digits, double(value));
     if (std::strtof(buffer, nullptr) == value)

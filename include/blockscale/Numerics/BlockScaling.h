@@ -184,43 +184,43 @@ ValueOf<B> powerOfTwoScale(B &b, const Format &format, const ScaleRule &rule,
                            ValueOf<B> measure) {
   using V = ValueOf<B>;
   using Order = ScaleRule::Order;
-  V bits = magnitudeBits(b, measure);
-  int emax = format.element.maxExponent();
-  if (rule.estimator == ScaleRule::Estimator::Rms)
-    emax = 0;
-  V code;
+  V original = magnitudeBits(b, measure);
+  V bits = original;
+  int emax = 0;
+  Rounding rounding = Rounding::TowardZero;
   if (rule.order == Order::RCeil) {
     float m = measureDivisor(format, rule);
-    V quotient = m == 1.0f ? measure : b.fmul(measure, b.f32(1.0f / m));
-    code = encodeE8M0(b, quotient, Rounding::Up);
-  } else {
-    // A type whose largest magnitude is below 1 raises the exponent: before
-    // rounding, where 2^-127 is not yet the end.
-    if (emax < 0) {
-      V raised = b.fmul(b.asFloat(bits), b.f32(float(std::ldexp(1.0, -emax))));
-      bits = b.umin(b.asInt(raised), b.i32(kF32MaxBits));
-      emax = 0;
-    }
-    if (rule.order == Order::Ceil) {
-      code = encodeE8M0(b, b.asFloat(bits), Rounding::Up);
-    } else {
-      V rounded = bits;
-      if (rule.order == Order::Even) {
-        unsigned kept = format.element.mantissaBits();
-        rounded = b.add(bits, b.i32(1u << (kF32MantissaBits - 1 - kept)));
-      }
-      code = b.umin(b.lshr(rounded, b.i32(kF32MantissaBits)), b.i32(254));
-    }
-    if (emax)
-      code = b.smax(b.sub(code, b.i32(uint32_t(emax))), b.i32(0));
+    if (m != 1.0f)
+      bits = magnitudeBits(b, b.fmul(measure, b.f32(1.0f / m)));
+    rounding = Rounding::Up;
+  } else if (rule.estimator != ScaleRule::Estimator::Rms) {
+    emax = format.element.maxExponent();
   }
-  V original = magnitudeBits(b, measure);
+  // A type whose largest magnitude is below 1 raises the exponent: before it is
+  // rounded, where 2^-127 is not yet the end.
+  if (emax < 0) {
+    bits =
+        b.asInt(b.fmul(b.asFloat(bits), b.f32(float(std::ldexp(1.0, -emax)))));
+    emax = 0;
+  }
+  if (rule.order == Order::Even) {
+    unsigned kept = format.element.mantissaBits();
+    bits = b.add(bits, b.i32(1u << (kF32MantissaBits - 1 - kept)));
+  } else if (rule.order == Order::Ceil) {
+    rounding = Rounding::Up;
+  }
+  V code = rounding == Rounding::Up ? roundedExponent(b, bits, rounding)
+                                    : b.lshr(bits, b.i32(kF32MantissaBits));
+  if (emax)
+    code = b.smax(b.sub(code, b.i32(uint32_t(emax))), b.i32(0));
+  code = b.umin(code, b.i32(254));
+
   V isBad = rule.satfinite ? b.ugt(original, b.i32(kF32ExponentMask))
                            : b.uge(original, b.i32(kF32ExponentMask));
   code = b.select(isBad, b.i32(255), code);
-  if (rule.satfinite)
-    code = b.select(b.eq(original, b.i32(kF32ExponentMask)), b.i32(254), code);
-  return code;
+  if (!rule.satfinite)
+    return code;
+  return b.select(b.eq(original, b.i32(kF32ExponentMask)), b.i32(254), code);
 }
 
 /// Zero has no reciprocal: a divisor of +inf makes every element a zero of its

@@ -13,12 +13,11 @@
 
 namespace blockscale {
 
-/// The E8M0 code of `value`: 0 .. 254, NaN to 255 (scale_c2). +inf saturates,
-/// and so does a finite value above 2^127.
+/// log2 of a finite magnitude plus 127, rounded to an integer: 0 .. 255. What
+/// is below 2^-127 gives 0.
 template <typename B>
-ValueOf<B> encodeE8M0(B &b, ValueOf<B> value, Rounding rounding) {
+ValueOf<B> roundedExponent(B &b, ValueOf<B> magnitude, Rounding rounding) {
   using V = ValueOf<B>;
-  V magnitude = b.band(b.asInt(value), b.i32(kF32MagnitudeMask));
   // Between the codes 0 (2^-127) and 1 (2^-126) f32 is subnormal: stretch that
   // stretch to a binade of its own, so that 23 bits lie between any two codes.
   V stretched = b.sub(b.umax(b.shl(magnitude, b.i32(1)), b.i32(kF32HiddenBit)),
@@ -46,8 +45,16 @@ ValueOf<B> encodeE8M0(B &b, ValueOf<B> value, Rounding rounding) {
     assert(false && "a scale is never rounded stochastically");
     break;
   }
-  V code =
-      b.umin(b.lshr(b.add(u, addend), b.i32(kF32MantissaBits)), b.i32(254));
+  return b.lshr(b.add(u, addend), b.i32(kF32MantissaBits));
+}
+
+/// The E8M0 code of `value`: 0 .. 254, NaN to 255 (scale_c2). +inf saturates,
+/// and so does a finite value above 2^127.
+template <typename B>
+ValueOf<B> encodeE8M0(B &b, ValueOf<B> value, Rounding rounding) {
+  using V = ValueOf<B>;
+  V magnitude = b.band(b.asInt(value), b.i32(kF32MagnitudeMask));
+  V code = b.umin(roundedExponent(b, magnitude, rounding), b.i32(254));
   return b.select(b.ugt(magnitude, b.i32(kF32ExponentMask)), b.i32(255), code);
 }
 

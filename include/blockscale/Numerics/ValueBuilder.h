@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every rule about bits is written once, as a template over a *value builder*,
-// and evaluated two ways: on host bits (HostBuilder.h) and as IR (ArithBuilder
-// in Conversion). The templates use the operations below and nothing else: no
-// C++ arithmetic and no C++ branch on a value. What is known when the code is
-// built (the format, the rule, the rounding) is decided in C++, so that no
-// operation is emitted for it.
+// and evaluated two ways: on host bits (HostBuilder.h) and as IR
+// (IRValueBuilder in Conversion). The templates use the operations below and
+// nothing else: no C++ arithmetic and no C++ branch on a value. What is known
+// when the code is built (the format, the rule, the rounding) is decided in
+// C++, so that no operation is emitted for it.
 //
 //   using Value = ...;        i32, f32 or i1 by convention, one or many lanes
 //
