@@ -1,5 +1,5 @@
-/*===-- Fail.c - How compiled CPU code reports an error ------------*- C
- * -*-===// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/*===-- Fail.c - How compiled CPU code reports an error ---------*- C -*-===*/
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Compiled entries return nothing. An error jumps back to blockscale_call(),
  * so that a wrong size is an error of the call, not the end of the process.
@@ -30,6 +30,13 @@ void blockscaleFail(const char *message) {
   }
   strncpy(lastMessage, message, sizeof lastMessage - 1);
   longjmp(innermost->target, 1);
+}
+
+void blockscaleFailSize(const char *what, int64_t expected, int64_t actual) {
+  char message[sizeof lastMessage];
+  snprintf(message, sizeof message, "%s: expects %lld, but got %lld", what,
+           (long long)expected, (long long)actual);
+  blockscaleFail(message);
 }
 
 /* Exported, and used by name only: keep it although nothing here calls it. */

@@ -1,6 +1,7 @@
 //===-- HostSide.cpp - Buffers and extents around kernel launches ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "HostSide.h"
+#include "SizeChecks.h"
 
 #include "blockscale/Conversion/StorageTypes.h"
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
@@ -57,6 +58,12 @@ Value ResultBuffer::asTensor(OpBuilder &builder, Location loc) const {
       memref, /*restrict=*/true, /*writable=*/true);
 }
 
+/// The bytes of a batch of tiled scales.
+static Value tiledBytes(IndexMath &math, Value rows, int64_t cols) {
+  return math.mul(math.ceilDiv(rows, kScaleTileRows),
+                  tiledScaleBytes(kScaleTileRows, cols));
+}
+
 ResultBuffer cpu::allocateResult(OpBuilder &builder, Location loc,
                                  RankedTensorType logical,
                                  ArrayRef<Value> sizes) {
@@ -74,9 +81,7 @@ ResultBuffer cpu::allocateResult(OpBuilder &builder, Location loc,
     }
     IndexMath math(builder, loc);
     int64_t cols = logical.getShape().back();
-    dynamicSizes.push_back(
-        math.mul(math.ceilDiv(sizes[dim], kScaleTileRows),
-                 tiledScaleBytes(kScaleTileRows, cols)));
+    dynamicSizes.push_back(tiledBytes(math, sizes[dim], cols));
   }
   ResultBuffer result;
   result.memref = memref::AllocOp::create(
@@ -89,6 +94,35 @@ ResultBuffer cpu::allocateResult(OpBuilder &builder, Location loc,
   }
   result.flat = flatten(builder, loc, result.memref);
   return result;
+}
+
+SmallVector<Value> cpu::getScaleSizes(IndexMath &math, const Format &format,
+                                      ArrayRef<Value> sizes) {
+  SmallVector<Value> scaleSizes(sizes);
+  scaleSizes.back() = math.ceilDiv(scaleSizes.back(), format.blockCols);
+  if (scaleSizes.size() >= 2) {
+    Value &rows = scaleSizes[scaleSizes.size() - 2];
+    rows = math.ceilDiv(rows, format.blockRows);
+  }
+  return scaleSizes;
+}
+
+void cpu::requireScalesOf(OpBuilder &builder, Location loc, const Twine &what,
+                          const Format &format, ArrayRef<Value> sizes,
+                          Value scales, RankedTensorType logical) {
+  IndexMath math(builder, loc);
+  SmallVector<Value> expected = getScaleSizes(math, format, sizes);
+  if (!isa_and_present<Tiled128x4Attr>(logical.getEncoding())) {
+    requireSizes(builder, loc, what, getSizes(builder, loc, scales, logical),
+                 expected);
+    return;
+  }
+  expected.pop_back();
+  expected.back() =
+      tiledBytes(math, expected.back(), logical.getShape().back());
+  auto storage = cast<RankedTensorType>(scales.getType());
+  requireSizes(builder, loc, what + " (bytes in tiles)",
+               getSizes(builder, loc, scales, storage), expected);
 }
 
 Value cpu::allocateFlat(OpBuilder &builder, Location loc, Type element,
@@ -123,8 +157,7 @@ Value ScaleAddress::offset(OpBuilder &builder, Location loc, Value batch,
   IndexValues math(builder, loc);
   if (!tiled)
     return math.add(math.mul(math.add(math.mul(batch, rows), row), cols), col);
-  Value batchBytes = math.mul(math.ceilDiv(rows, kScaleTileRows),
-                              tiledScaleBytes(kScaleTileRows, cols));
+  Value batchBytes = tiledBytes(math, rows, cols);
   return math.add(math.mul(batch, batchBytes),
                   tiledScaleOffset(math, row, col, cols));
 }

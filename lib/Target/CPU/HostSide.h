@@ -47,6 +47,18 @@ llvm::SmallVector<mlir::Value> getSizes(mlir::OpBuilder &builder,
                                         mlir::Location loc, mlir::Value value,
                                         mlir::RankedTensorType logical);
 
+/// The sizes of the scales of a tensor of `sizes`: blocks instead of elements.
+llvm::SmallVector<mlir::Value> getScaleSizes(IndexMath &math,
+                                             const Format &format,
+                                             llvm::ArrayRef<mlir::Value> sizes);
+
+/// Checks that `scales` (scales, zero points or encode factors) has one for
+/// each block of a tensor of `sizes`. A tiled layout is checked by its bytes.
+void requireScalesOf(mlir::OpBuilder &builder, mlir::Location loc,
+                     const llvm::Twine &what, const Format &format,
+                     llvm::ArrayRef<mlir::Value> sizes, mlir::Value scales,
+                     mlir::RankedTensorType logical);
+
 /// A buffer of `size` elements that lives until its last use.
 mlir::Value allocateFlat(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Type element, mlir::Value size);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Kernels.h"
 #include "MatmulKernel.h"
+#include "SizeChecks.h"
 
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -31,7 +32,7 @@ private:
 
 } // namespace
 
-static MatmulSide makeSide(OpBuilder &builder, Location loc,
+static MatmulSide makeSide(OpBuilder &builder, Location loc, StringRef name,
                            RankedTensorType type, Value data,
                            FormatAttr format, Type scalesType, Value scales,
                            Type zerosType, Value zeros) {
@@ -42,9 +43,14 @@ static MatmulSide makeSide(OpBuilder &builder, Location loc,
     return side;
   side.format = format.getValue();
   side.scalesType = cast<RankedTensorType>(scalesType);
+  SmallVector<Value> sizes = getSizes(builder, loc, data, type);
+  requireScalesOf(builder, loc, "scaled_matmul: scales of " + name,
+                  *side.format, sizes, scales, side.scalesType);
   side.buffers.push_back(inputBuffer(builder, loc, scales));
   if (zeros) {
     side.zerosType = cast<RankedTensorType>(zerosType);
+    requireScalesOf(builder, loc, "scaled_matmul: zero points of " + name,
+                    *side.format, sizes, zeros, side.zerosType);
     side.buffers.push_back(inputBuffer(builder, loc, zeros));
   }
   return side;
@@ -103,11 +109,11 @@ LogicalResult LowerScaledMatmul::matchAndRewrite(
   auto lhsType = op.getLhs().getType(), rhsType = op.getRhs().getType();
   auto typeOf = [](Value value) { return value ? value.getType() : Type(); };
   MatmulSide lhs =
-      makeSide(rewriter, loc, lhsType, adaptor.getLhs(), op.getLhsFormatAttr(),
+      makeSide(rewriter, loc, "lhs", lhsType, adaptor.getLhs(), op.getLhsFormatAttr(),
                typeOf(op.getLhsScales()), adaptor.getLhsScales(),
                typeOf(op.getLhsZeros()), adaptor.getLhsZeros());
   MatmulSide rhs =
-      makeSide(rewriter, loc, rhsType, adaptor.getRhs(), op.getRhsFormatAttr(),
+      makeSide(rewriter, loc, "rhs", rhsType, adaptor.getRhs(), op.getRhsFormatAttr(),
                typeOf(op.getRhsScales()), adaptor.getRhsScales(),
                typeOf(op.getRhsZeros()), adaptor.getRhsZeros());
 
@@ -115,6 +121,14 @@ LogicalResult LowerScaledMatmul::matchAndRewrite(
   Extents extentsA = getExtents(rewriter, loc, adaptor.getLhs(), lhsType);
   Extents extentsB = getExtents(rewriter, loc, adaptor.getRhs(), rhsType);
   SmallVector<Value> sizes = getSizes(rewriter, loc, adaptor.getLhs(), lhsType);
+  if (!op.isRhsShared()) {
+    SmallVector<Value> rhsSizes =
+        getSizes(rewriter, loc, adaptor.getRhs(), rhsType);
+    size_t batchDims = sizes.size() - 2;
+    requireSizes(rewriter, loc, "scaled_matmul: batch of rhs",
+                 ArrayRef(rhsSizes).take_front(batchDims),
+                 ArrayRef(sizes).take_front(batchDims));
+  }
   sizes.back() = extentsB.rows;
   ResultBuffer result =
       allocateResult(rewriter, loc, op.getResult().getType(), sizes);
@@ -125,8 +139,13 @@ LogicalResult LowerScaledMatmul::matchAndRewrite(
                  {adaptor.getLhsTensorScale(), adaptor.getRhsTensorScale(),
                   adaptor.getAlpha()});
   epilogue.out = result.flat;
-  if (adaptor.getAcc())
+  if (adaptor.getAcc()) {
+    requireSizes(rewriter, loc, "scaled_matmul: acc",
+                 getSizes(rewriter, loc, adaptor.getAcc(),
+                          op.getAcc().getType()),
+                 sizes);
     epilogue.c = inputBuffer(rewriter, loc, adaptor.getAcc());
+  }
   SmallVector<SmallVector<Value>> operandSizes;
   if (op.hasEpilogue()) {
     epilogue.region = &op.getEpilogue();
@@ -141,6 +160,14 @@ LogicalResult LowerScaledMatmul::matchAndRewrite(
       operand.variesWithRow = rank >= 2 && type.getDimSize(rank - 2) != 1;
       epilogue.operands.push_back(operand);
       operandSizes.push_back(getSizes(rewriter, loc, converted, type));
+      for (int64_t dim = 0; dim < rank; ++dim)
+        if (type.getDimSize(dim) != 1)
+          requireSize(rewriter, loc,
+                      "scaled_matmul: epilogue operand " +
+                          Twine(epilogue.operands.size() - 1) +
+                          ", dimension " + Twine(dim),
+                      operandSizes.back()[dim],
+                      sizes[sizes.size() - rank + dim]);
     }
   }
 

@@ -151,6 +151,14 @@ LowerQuantize::matchAndRewrite(QuantizeOp op, OpAdaptor adaptor,
   Extents extents = getExtents(rewriter, loc, adaptor.getSource(), type);
   SmallVector<Value> sizes =
       getSizes(rewriter, loc, adaptor.getSource(), type);
+  auto requireScales = [&](const char *what, Value original, Value scales) {
+    if (scales)
+      requireScalesOf(rewriter, loc, Twine("quantize: ") + what, format, sizes,
+                      scales, cast<RankedTensorType>(original.getType()));
+  };
+  requireScales("scales", op.getScales(), adaptor.getScales());
+  requireScales("zero points", op.getZeros(), adaptor.getZeros());
+  requireScales("encode factors", op.getEncode(), adaptor.getEncode());
   ResultBuffer result = allocateResult(rewriter, loc, elementsType, sizes);
   KernelArgs args;
   size_t source = *args.add(inputBuffer(rewriter, loc, adaptor.getSource()));
@@ -232,6 +240,12 @@ LowerDequantize::matchAndRewrite(DequantizeOp op, OpAdaptor adaptor,
       getExtents(rewriter, loc, adaptor.getElements(), elementsType);
   SmallVector<Value> sizes =
       getSizes(rewriter, loc, adaptor.getElements(), elementsType);
+  requireScalesOf(rewriter, loc, "dequantize: scales", format, sizes,
+                  adaptor.getScales(), scalesType);
+  if (adaptor.getZeros())
+    requireScalesOf(rewriter, loc, "dequantize: zero points", format, sizes,
+                    adaptor.getZeros(),
+                    cast<RankedTensorType>(op.getZeros().getType()));
   ResultBuffer result = allocateResult(rewriter, loc, resultType, sizes);
   KernelArgs args;
   size_t elements =

@@ -21,6 +21,11 @@ struct RecordEntries : cpu::impl::RecordEntriesPassBase<RecordEntries> {
       if (failed(check(function, function.getArgumentTypes(), "argument")) ||
           failed(check(function, function.getResultTypes(), "result")))
         return signalPassFailure();
+      // The caller's arrays are read only.
+      for (unsigned i = 0; i < function.getNumArguments(); ++i)
+        function.setArgAttr(
+            i, bufferization::BufferizationDialect::kWritableAttrName,
+            builder.getBoolAttr(false));
       function->setAttr(
           cpu::kEntryAttr,
           builder.getDictionaryAttr(

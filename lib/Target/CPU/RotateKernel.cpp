@@ -3,6 +3,7 @@
 #include "HostSide.h"
 #include "Kernels.h"
 #include "LaneAccess.h"
+#include "SizeChecks.h"
 
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
 #include "blockscale/Numerics/Hadamard.h"
@@ -113,6 +114,10 @@ LowerRotate::matchAndRewrite(RotateOp op, OpAdaptor adaptor,
   Value outer = math.constant(1);
   for (int64_t dim = 0; dim < axis; ++dim)
     outer = math.mul(outer, sizes[dim]);
+  requireSize(rewriter, loc,
+              Twine("rotate: rest of dimension ") + Twine(axis) +
+                  " after runs of " + Twine(size),
+              math.rem(sizes[axis], size), math.constant(0));
   Value runs = math.div(sizes[axis], size);
   int64_t inner = 1;
   for (int64_t dim = axis + 1; dim < type.getRank(); ++dim) {

@@ -187,11 +187,8 @@ LowerScale::matchAndRewrite(ScaleOp op, OpAdaptor adaptor,
     amax = b.f32(0);
 
   Value blockRows = math.ceilDiv(extents.rows, format.blockRows);
-  SmallVector<Value> sizes =
-      getSizes(rewriter, loc, adaptor.getSource(), type);
-  sizes.back() = math.ceilDiv(sizes.back(), format.blockCols);
-  if (sizes.size() >= 2)
-    sizes[sizes.size() - 2] = blockRows;
+  SmallVector<Value> sizes = getScaleSizes(
+      math, format, getSizes(rewriter, loc, adaptor.getSource(), type));
   SmallVector<Value> args{source, extents.rows, amax};
   SmallVector<Value> results(op->getNumResults());
   auto addResult = [&](Value result) {

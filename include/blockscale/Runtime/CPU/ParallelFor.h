@@ -1,5 +1,5 @@
-/*===-- ParallelFor.h - What compiled CPU code calls ---------------*- C
- * -*-===// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/*===-- ParallelFor.h - What compiled CPU code calls ------------*- C -*-===*/
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * The functions of libblockscale_cpu.a, which is linked into every shared
  * library compiled for the CPU. Plain C on POSIX threads: a compiled library
@@ -41,6 +41,10 @@ int64_t blockscaleNumThreads(void);
  * a blockscale_call() on this thread, prints `error: message` and aborts; so
  * it does inside a parallel body, where there is no way back. */
 __attribute__((noreturn)) void blockscaleFail(const char *message);
+
+/* blockscaleFail("<what>: expects <expected>, but got <actual>"). */
+__attribute__((noreturn)) void
+blockscaleFailSize(const char *what, int64_t expected, int64_t actual);
 
 /* Exported by the compiled library: calls entry(args) and returns null, or the
  * message of a blockscaleFail() in it, valid until this thread's next call. */
