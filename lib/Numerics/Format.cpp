@@ -233,7 +233,7 @@ bool operator==(const Format &a, const Format &b) {
 } // namespace blockscale
 
 //===----------------------------------------------------------------------===//
-// Format::check (format_c8 to format_c10)
+// Format::check (format_c8)
 //===----------------------------------------------------------------------===//
 
 /// `expects <wanted>, but got <got>`

@@ -123,7 +123,7 @@ TEST(QuantizeVectors, NV) {
   EXPECT_EQ(count, 4u * 9);
 }
 
-// scale_c14. The vectors divide by G where a tensor scale multiplies by
+// scale_c20. The vectors divide by G where a tensor scale multiplies by
 // fl(1/G), so values may differ in the last bit; codes and scales may not.
 TEST(QuantizeVectors, HeldAmax) {
   Format format = formatOf("fp4_ue5m3", {{"tensor", "f32"}});

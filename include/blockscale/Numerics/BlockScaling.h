@@ -269,7 +269,8 @@ Candidate<ValueOf<B>> minMaxCandidate(B &b, const Format &format,
   return {code, encode, zero};
 }
 
-/// The scales a block may take: one, or two for four-over-six.
+/// The scales a block may take: one, or two for four-over-six (scale_c13,
+/// scale_c14, scale_c17 to scale_c20).
 template <typename B>
 std::vector<Candidate<ValueOf<B>>>
 candidates(B &b, const Format &format, const ScaleRule &rule,
@@ -298,7 +299,7 @@ candidates(B &b, const Format &format, const ScaleRule &rule,
     V code = powerOfTwoScale(b, format, rule, measure.a);
     return {Candidate<V>{code, premultiplied(invertE8M0(b, code)), none}};
   }
-  case Order::Reciprocal: {
+  case Order::Reciprocal: { // scale_c17
     auto candidate = [&](V scale) -> Candidate<V> {
       V code = encodeScale(b, format.scale, scale, Rounding::NearestEven);
       V factor = b.fdiv(level.encode, decodeScale(b, format.scale, code));
@@ -309,7 +310,7 @@ candidates(B &b, const Format &format, const ScaleRule &rule,
       return {candidate(scale)};
     return {candidate(scale), candidate(b.fmul(scale, b.f32(1.5f)))};
   }
-  case Order::Division: {
+  case Order::Division: { // scale_c18
     V u = m == 1.0f ? measure.a : b.fdiv(measure.a, b.f32(m));
     if (format.hasTensorScale)
       u = b.fdiv(u, level.decode);
@@ -329,14 +330,14 @@ candidates(B &b, const Format &format, const ScaleRule &rule,
                    : premultiplied(encode);
     return {Candidate<V>{code, finite(factor), none}};
   }
-  case Order::Unrounded: {
+  case Order::Unrounded: { // scale_c19
     V u = m == 1.0f ? measure.a : b.fmul(measure.a, b.f32(1.0f / m));
     V code = encodeScale(b, format.scale, u, Rounding::NearestEven);
     V factor = finite(premultiplied(b.fdiv(b.f32(1), u)));
     V isZero = b.eq(magnitudeBits(b, u), b.i32(0));
     return {Candidate<V>{code, b.select(isZero, b.f32(0), factor), none}};
   }
-  case Order::Held: {
+  case Order::Held: { // scale_c20
     V code = encodeScale(b, format.scale, b.fmul(measure.a, level.block),
                          Rounding::NearestEven);
     uint32_t oneCode = format.scale.codeOfOne();

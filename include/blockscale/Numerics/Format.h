@@ -150,7 +150,7 @@ struct Format {
   int64_t elementsPerBlock() const { return blockRows * blockCols; }
   /// Stored bits per element, tensor scale excluded: 4.5 for nvfp4.
   double bitsPerElement() const;
-  /// Bits of a zero point in memory: 0, 8, 16 or 32.
+  /// Bits of a zero point as bitsPerElement() counts them.
   unsigned zeroPointWidth() const;
 
   /// A `key = value` of the textual form; the value as written.

@@ -18,7 +18,7 @@ namespace blockscale {
 
 /// y = (x * sign) H / sqrt(n) for n = lanes(x), a power of two; inverse:
 /// y = sign * (x H / sqrt(n)). `signs` holds 1 or -1 per lane; empty means all
-/// 1 (rotate_c1, rotate_c2).
+/// 1 (rotate_c1 to rotate_c3).
 template <typename B>
 ValueOf<B> rotateLanes(B &b, ValueOf<B> x, const std::vector<int> &signs,
                        bool inverse) {

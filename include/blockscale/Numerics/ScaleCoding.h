@@ -1,8 +1,8 @@
 //===-- ScaleCoding.h - Block scales to codes and back ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rules scale_c1 to scale_c6 in docs/Spec.md. A scale is not negative: the sign
-// of what is encoded is ignored.
+// Rules scale_c1 to scale_c4 and scale_c6 in docs/Spec.md. A scale is not
+// negative: the sign of what is encoded is ignored.
 //
 //===----------------------------------------------------------------------===//
 #ifndef BLOCKSCALE_NUMERICS_SCALECODING_H
