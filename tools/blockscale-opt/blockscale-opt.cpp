@@ -3,6 +3,11 @@
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
 #include "blockscale/Pipeline/Registration.h"
 
+#include "mlir/Debug/Counter.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/Timing.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
@@ -14,32 +19,57 @@ static constexpr llvm::StringLiteral overview =
   blockscale-opt in.mlir -canonicalize -o out.mlir   run passes, in this order
   blockscale-opt in.mlir -verify-diagnostics         check `expected-error` comments
 
-Input and output default to standard input and output. Every pass and dialect
-of mlir-opt is there as well: --help-hidden lists them all.
+Input and output default to standard input and output. Every pass, dialect and
+option of mlir-opt is there as well: --help-hidden lists them all.
 )";
 
-/// Options of LLVM's code generator, which libLLVM brings along.
-static void hideForeignOptions() {
-  for (auto &entry : llvm::cl::getRegisteredOptions())
-    entry.second->setHiddenFlag(llvm::cl::Hidden);
+/// What --help shows beside this project's passes and pipelines.
+static constexpr llvm::StringLiteral commonOptions[] = {
+    "allow-unregistered-dialect",
+    "emit-bytecode",
+    "mlir-print-ir-after-all",
+    "mlir-print-ir-after-failure",
+    "mlir-print-op-generic",
+    "mlir-timing",
+    "o",
+    "pass-pipeline",
+    "split-input-file",
+    "verify-diagnostics",
+};
+
+/// Registers what MlirOptMain() would, then hides all but the few options that
+/// a newcomer needs. libLLVM alone brings hundreds.
+static void shortenHelp(mlir::DialectRegistry &registry) {
+  mlir::MlirOptMainConfig::registerCLOptions(registry);
+  mlir::registerAsmPrinterCLOptions();
+  mlir::registerMLIRContextCLOptions();
+  mlir::registerPassManagerCLOptions();
+  mlir::registerDefaultTimingManagerCLOptions();
+  mlir::tracing::DebugCounter::registerCLOptions();
+  auto &options = llvm::cl::getRegisteredOptions();
+  // All passes are values of one option.
+  llvm::SmallPtrSet<llvm::cl::Option *, 16> shown = {
+      options.lookup("blockscale-fold-round-trips")};
+  for (llvm::StringRef name : commonOptions)
+    shown.insert(options.lookup(name));
+  for (auto &entry : options)
+    if (!shown.contains(entry.second))
+      entry.second->setHiddenFlag(llvm::cl::Hidden);
 }
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  bool shortHelp =
-      llvm::any_of(llvm::ArrayRef(argv, argc), [](llvm::StringRef arg) {
-        return arg == "--help" || arg == "-help" || arg == "-h";
-      });
+  llvm::StringRef onlyArgument = argc == 2 ? argv[1] : "";
 
   mlir::DialectRegistry registry;
-  if (shortHelp) {
-    hideForeignOptions();
+  blockscale::registerAllBlockScalePasses();
+  if (onlyArgument == "--help" || onlyArgument == "-help") {
     registry.insert<blockscale::BlockScaleDialect>();
+    shortenHelp(registry);
   } else {
     blockscale::registerAllBlockScaleDialects(registry);
     blockscale::registerUpstreamPasses();
   }
-  blockscale::registerAllBlockScalePasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, overview, registry));
 }

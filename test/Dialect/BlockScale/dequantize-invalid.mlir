@@ -45,7 +45,7 @@ func.func @tensor_scale(%q: tensor<8x64xf4E2M1FN>, %s: tensor<8x4xf8E4M3FN>) {
 
 // -----
 
-func.func @zeros(%q: tensor<8x64xi8>, %s: tensor<8x1xf16>) {
+func.func @zeros(%q: tensor<8x64xi4>, %s: tensor<8x1xf16>) {
   // expected-error@+1 {{expects zero points, because #blockscale.format<uint4> has them, but got none}}
   %0 = blockscale.dequantize %q : tensor<8x64xi4> scales(%s : tensor<8x1xf16>)
       from #blockscale.format<uint4> -> tensor<8x64xf32>

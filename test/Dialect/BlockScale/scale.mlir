@@ -36,9 +36,9 @@ func.func @one_result(%x: tensor<2x?x64xf32>) {
 
 // CHECK-LABEL: @zero_points
 func.func @zero_points(%x: tensor<8x128xf16>) {
-  // CHECK: -> tensor<8x2xf16>, tensor<8x2xi4>
+  // CHECK: -> tensor<8x2xf16>, tensor<8x2xi8>
   %s, %z = blockscale.scale %x : tensor<8x128xf16> to #blockscale.format<uint4>
-      by #blockscale.scale_rule<minmax> -> tensor<8x2xf16>, tensor<8x2xi4>
+      by #blockscale.scale_rule<minmax> -> tensor<8x2xf16>, tensor<8x2xi8>
   return
 }
 

@@ -98,10 +98,10 @@ func.func @scales(%a: tensor<4x64xf32>, %b: tensor<7x64xf4E2M1FN>, %bs: tensor<7
 
 // -----
 
-func.func @zeros(%a: tensor<4x64xf32>, %b: tensor<7x64xi8>, %bs: tensor<7x1xf16>, %bz: tensor<7x2xi8>) {
-  // expected-error@+1 {{expects zero points of rhs of type 'tensor<7x1xi8>', but got 'tensor<7x2xi4>'}}
+func.func @zeros(%a: tensor<4x64xf32>, %b: tensor<7x64xi4>, %bs: tensor<7x1xf16>, %bz: tensor<7x2xi8>) {
+  // expected-error@+1 {{expects zero points of rhs of type 'tensor<7x1xi8>', but got 'tensor<7x2xi8>'}}
   %0 = blockscale.scaled_matmul lhs(%a : tensor<4x64xf32>)
-      rhs(%b, %bs, %bz : tensor<7x64xi4>, tensor<7x1xf16>, tensor<7x2xi4> as #blockscale.format<uint4>) : tensor<4x7xf32>
+      rhs(%b, %bs, %bz : tensor<7x64xi4>, tensor<7x1xf16>, tensor<7x2xi8> as #blockscale.format<uint4>) : tensor<4x7xf32>
   return
 }
 

@@ -22,18 +22,18 @@ func.func @both_sides(%aq: tensor<?x64xf4E2M1FN>, %as: tensor<?x4xf8E4M3FN>, %ag
 // Formats may differ and so may their blocks; a plain side has none.
 // CHECK-LABEL: @mixed
 func.func @mixed(%a: tensor<5x128xbf16>, %aq: tensor<5x128xf8E4M3FN>, %as: tensor<5x4xf8E8M0FNU>,
-                 %wq: tensor<96x128xi4>, %ws: tensor<96x2xf16>, %wz: tensor<96x2xi4>) {
+                 %wq: tensor<96x128xi4>, %ws: tensor<96x2xf16>, %wz: tensor<96x2xi8>) {
   // CHECK: lhs(%{{.*}}, %{{.*}} : tensor<5x128xf8E4M3FN>, tensor<5x4xf8E8M0FNU> as #blockscale.format<mxfp8_e4m3>)
-  // CHECK-SAME: rhs(%{{.*}}, %{{.*}}, %{{.*}} : tensor<96x128xi4>, tensor<96x2xf16>, tensor<96x2xi4> as #blockscale.format<uint4>) : tensor<5x96xf16>
+  // CHECK-SAME: rhs(%{{.*}}, %{{.*}}, %{{.*}} : tensor<96x128xi4>, tensor<96x2xf16>, tensor<96x2xi8> as #blockscale.format<uint4>) : tensor<5x96xf16>
   %0 = blockscale.scaled_matmul
       lhs(%aq, %as : tensor<5x128xf8E4M3FN>, tensor<5x4xf8E8M0FNU> as #mxfp8)
-      rhs(%wq, %ws, %wz : tensor<96x128xi4>, tensor<96x2xf16>, tensor<96x2xi4> as #uint4)
+      rhs(%wq, %ws, %wz : tensor<96x128xi4>, tensor<96x2xf16>, tensor<96x2xi8> as #uint4)
       : tensor<5x96xf16>
   // CHECK: lhs(%{{.*}} : tensor<5x128xbf16>)
   // CHECK-SAME: rhs(%{{.*}}, %{{.*}}, %{{.*}} : tensor<96x128xi4>,
   %1 = blockscale.scaled_matmul
       lhs(%a : tensor<5x128xbf16>)
-      rhs(%wq, %ws, %wz : tensor<96x128xi4>, tensor<96x2xf16>, tensor<96x2xi4> as #uint4)
+      rhs(%wq, %ws, %wz : tensor<96x128xi4>, tensor<96x2xf16>, tensor<96x2xi8> as #uint4)
       : tensor<5x96xbf16>
   return
 }

@@ -9,7 +9,8 @@
 using namespace mlir;
 using namespace blockscale;
 
-/// A side of the product: its elements and what belongs to them.
+/// A side of the product: its elements and what belongs to them (op_c1 to
+/// op_c6, op_c12).
 static LogicalResult verifySide(ScaledMatmulOp op, StringRef name,
                                 RankedTensorType values, FormatAttr format,
                                 Value scales, Value tensorScale, Value zeros) {
@@ -41,8 +42,8 @@ static LogicalResult verifySide(ScaledMatmulOp op, StringRef name,
   return verifyScaled(op, name, values, format, scales, tensorScale, zeros);
 }
 
-/// NumPy's rule, from the right. Dynamic extents are those of the result: an
-/// extent that is broadcast is statically 1.
+/// NumPy's rule, from the right (op_c13). Dynamic extents are those of the
+/// result: an extent that is broadcast is statically 1.
 static bool broadcastsTo(ArrayRef<int64_t> shape, ArrayRef<int64_t> result) {
   if (shape.size() > result.size())
     return false;
@@ -61,6 +62,7 @@ LogicalResult ScaledMatmulOp::verify() {
                         getRhsTensorScale(), getRhsZeros())))
     return failure();
 
+  // op_c12
   int64_t lhsK = lhs.getShape().back(), rhsK = rhs.getShape().back();
   if (lhsK != rhsK)
     return emitOpError("expects sides of equal innermost extent, but got ")
@@ -95,7 +97,7 @@ LogicalResult ScaledMatmulOp::verify() {
   return success();
 }
 
-/// After the ops of the region were verified.
+/// After the ops of the region were verified (op_c14).
 LogicalResult ScaledMatmulOp::verifyRegions() {
   if (!hasEpilogue())
     return success();

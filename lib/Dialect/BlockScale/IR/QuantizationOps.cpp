@@ -99,9 +99,11 @@ LogicalResult ScaleOp::verify() {
   if (failed(verifyBlocks(*this, "source", source, format,
                           getPad() ? Padding::Added : Padding::Possible)))
     return failure();
+  // op_c9, scale_c16
   std::string error = getRule().getValue().check(format.getValue());
   if (!error.empty())
     return emitOpError(error);
+  // op_c5
   if (getAmax() && !format.hasTensorScale())
     return emitOpError("expects no amax, because ")
            << format << " has no tensor scale; add `tensor = f32` to the "
@@ -109,6 +111,7 @@ LogicalResult ScaleOp::verify() {
   if (failed(verifyLayout(*this, "scales", getScales().getType())))
     return failure();
 
+  // op_c9, op_c10
   static constexpr StringRef names[] = {"scales", "tensor scale", "zero points",
                                         "encode factors"};
   auto expected = scaleResultTypes(source, format, getRule(),
@@ -164,11 +167,13 @@ LogicalResult QuantizeOp::verify() {
   if (failed(verifyBlocks(*this, "source", source, format,
                           getPad() ? Padding::Added : Padding::Possible)))
     return failure();
+  // op_c10
   RankedTensorType elements = format.getElementsTypeOf(source);
   if (getElements().getType() != elements)
     return emitOpError("expects elements of type ")
            << elements << ", but got " << getElements().getType();
 
+  // op_c7
   if (bool(getScales()) == bool(getEncode()))
     return emitOpError("expects either scales or encode factors, but got ")
            << (getScales() ? "both" : "neither");
@@ -187,6 +192,7 @@ LogicalResult QuantizeOp::verify() {
                           getTensorScale(), getZeros())))
     return failure();
 
+  // op_c8
   if (getRounding() == Rounding::Up)
     return emitOpError("expects a rounding of elements, but got up, which "
                        "rounds scales");

@@ -28,6 +28,7 @@ LogicalResult RotateOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
 /// The verifier compares, and says more than the interface would.
 bool RotateOp::isCompatibleReturnTypes(TypeRange, TypeRange) { return true; }
 
+/// op_c10, op_c11
 LogicalResult RotateOp::verify() {
   RankedTensorType source = getSource().getType();
   if (getResult().getType() != source)
@@ -170,6 +171,7 @@ void RotateOp::print(OpAsmPrinter &printer) {
 // relayout
 //===----------------------------------------------------------------------===//
 
+/// op_c4
 LogicalResult RelayoutOp::verify() {
   RankedTensorType source = getSource().getType();
   RankedTensorType result = getResult().getType();

@@ -1,5 +1,9 @@
 //===-- Verification.h - Checks shared by the ops' verifiers ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The rules op_* are those of docs/Dialect.md.
+//
+//===----------------------------------------------------------------------===//
 #ifndef BLOCKSCALE_LIB_DIALECT_BLOCKSCALE_IR_VERIFICATION_H
 #define BLOCKSCALE_LIB_DIALECT_BLOCKSCALE_IR_VERIFICATION_H
 
@@ -14,23 +18,23 @@ enum class Padding {
   Added,    ///< A source of an op with `pad`.
 };
 
-/// Checks that the innermost extent is static and reasonable.
+/// Checks that the innermost extent is static and reasonable (op_c1).
 mlir::LogicalResult verifyInnermost(mlir::Operation *op, llvm::StringRef name,
                                     mlir::RankedTensorType type);
 
 /// Checks that blocks of `format` fit into `type`: rank, static innermost
-/// extent, a whole number of blocks unless zeros are added.
+/// extent, a whole number of blocks unless zeros are added (op_c1 to op_c3).
 mlir::LogicalResult verifyBlocks(mlir::Operation *op, llvm::StringRef name,
                                  mlir::RankedTensorType type, FormatAttr format,
                                  Padding padding);
 
 /// Checks an operand against the type it must have, up to dynamic extents and
-/// the layout.
+/// the layout (op_c4, op_c10).
 mlir::LogicalResult verifyOperand(mlir::Operation *op, llvm::StringRef name,
                                   mlir::Value operand,
                                   mlir::RankedTensorType expected);
 
-/// Checks that `layout` is none or a layout of scales.
+/// Checks that the encoding of `type` is none or a layout of scales (op_c4).
 mlir::LogicalResult verifyLayout(mlir::Operation *op, llvm::StringRef name,
                                  mlir::RankedTensorType type);
 
@@ -41,8 +45,8 @@ mlir::LogicalResult verifyPresence(mlir::Operation *op, llvm::StringRef name,
                                    const llvm::Twine &reason);
 
 /// Checks the companions of `values`, a source or elements: scales (if there
-/// are any), tensor scale and zero points. `side` is empty, or names an operand
-/// of several.
+/// are any), tensor scale and zero points (op_c4 to op_c6). `side` is empty, or
+/// names an operand of several.
 mlir::LogicalResult verifyScaled(mlir::Operation *op, llvm::StringRef side,
                                  mlir::RankedTensorType values,
                                  FormatAttr format, mlir::Value scales,

@@ -46,7 +46,7 @@ def BlockScale_FormatAttr : BlockScale_Attr<"Format", "format"> {
     ::mlir::Type getElementType() const;
     /// Builtin type of a block scale; i8 for 8-bit floats that are not builtin.
     ::mlir::Type getScaleType() const;
-    /// Builtin type of a zero point, or null if the format has none.
+    /// Builtin type of a zero point, i8 for codes; null if the format has none.
     ::mlir::Type getZeroPointType() const;
 
     int64_t getBlockRows() const { return getValue().blockRows; }
