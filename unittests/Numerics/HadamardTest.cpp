@@ -57,7 +57,8 @@ TEST(Hadamard, InverseUndoesIt) {
   }
 }
 
-// rotate_c3. The order of the additions is part of the rule: stage h = 1 comes first.
+// rotate_c3. The order of the additions is part of the rule: stage h = 1 comes
+// first.
 TEST(Hadamard, ButterflyOrder) {
   std::vector<float> x = {1.0f, 0x1p24f, 1.0f, -0x1p24f};
   std::vector<float> y = reference::rotate(x.data(), 4, 4, {}, false);
