@@ -362,6 +362,9 @@ FormatAttr::getZeroPointsTypeOf(RankedTensorType source) const {
 LogicalResult Tiled128x4Attr::verifyEncoding(
     ArrayRef<int64_t> shape, Type elementType,
     function_ref<InFlightDiagnostic()> emitError) const {
+  // The parser asks even if there is none, after it has complained.
+  if (!elementType)
+    return failure();
   if (!elementType.isIntOrFloat() || elementType.getIntOrFloatBitWidth() != 8)
     return emitError() << *this << " expects 8-bit scales, but got "
                        << elementType;

@@ -6,6 +6,9 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace blockscale {
 #define GEN_PASS_DEF_FOLDROUNDTRIPSPASS
 #include "blockscale/Dialect/BlockScale/Transforms/Passes.h.inc"
@@ -26,15 +29,34 @@ static bool roundsToNearest(Rounding rounding) {
          rounding == Rounding::NearestAway || rounding == Rounding::NearestZero;
 }
 
-/// The dequantize whose result `source` is, if it goes through a type that
-/// holds products of elements and scales, and is in `format`.
+/// Whether a relative error of 2^-8 leaves every element nearest to itself. It
+/// does for floats and integers of at most 8 bits.
+static bool hasDistinctElements(const ElementType &element) {
+  if (element.kind != ElementType::Kind::Codebook)
+    return true;
+  for (size_t i = 1; i < element.codebook.size(); ++i) {
+    float low = element.codebook[i - 1], high = element.codebook[i];
+    if (high - low < 0x1p-7f * std::max(std::fabs(low), std::fabs(high)))
+      return false;
+  }
+  return true;
+}
+
+/// The dequantize whose result `source` is, if it is in `format` and elements
+/// survive the type in between.
 static DequantizeOp roundTripOf(Value source, FormatAttr format) {
   auto dequantize = source.getDefiningOp<DequantizeOp>();
-  if (!dequantize || dequantize.getFormat() != format)
+  if (!dequantize || dequantize.getFormat() != format ||
+      !hasDistinctElements(format.getValue().element))
     return {};
-  // f16 overflows at 65504, far below what a scale can reach.
-  Type element = dequantize.getResult().getType().getElementType();
-  return element.isF32() || element.isBF16() ? dequantize : DequantizeOp();
+  Type type = dequantize.getResult().getType().getElementType();
+  if (type.isF32())
+    return dequantize;
+  // f16 overflows at 65504, far below what a scale can reach. Differences to a
+  // float zero point are not bounded by the element's range.
+  ZeroPoint zero = format.getValue().zero;
+  bool isExact = zero == ZeroPoint::None || zero == ZeroPoint::Code;
+  return type.isBF16() && isExact ? dequantize : DequantizeOp();
 }
 
 namespace {

@@ -105,6 +105,45 @@ func.func @kept(%q: tensor<8x64xf4E2M1FN>, %s: tensor<8x2xf8E8M0FNU>, %seed: ten
 
 // -----
 
+// NF4 survives the error of bf16, a codebook with close neighbours does not.
+#close = #blockscale.format<codebook[-1, -0.9, -0.8, -0.7, -0.6, -0.5, -0.4, 0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.999, 1], block = 64, scale = f32>
+// CHECK-LABEL: @codebooks
+// CHECK:         %[[R:.*]] = blockscale.quantize
+// CHECK-NOT:     blockscale.quantize
+// CHECK:         return %arg0, %[[R]]
+func.func @codebooks(%q: tensor<8x64xi4>, %s: tensor<8x1xf32>) -> (tensor<8x64xi4>, tensor<8x64xi4>) {
+  %x = blockscale.dequantize %q : tensor<8x64xi4> scales(%s : tensor<8x1xf32>)
+      from #blockscale.format<nf4> -> tensor<8x64xbf16>
+  %0 = blockscale.quantize %x : tensor<8x64xbf16> scales(%s : tensor<8x1xf32>)
+      to #blockscale.format<nf4> -> tensor<8x64xi4>
+  %y = blockscale.dequantize %q : tensor<8x64xi4> scales(%s : tensor<8x1xf32>) from #close -> tensor<8x64xbf16>
+  %1 = blockscale.quantize %y : tensor<8x64xbf16> scales(%s : tensor<8x1xf32>) to #close -> tensor<8x64xi4>
+  return %0, %1 : tensor<8x64xi4>, tensor<8x64xi4>
+}
+
+// -----
+
+// A float zero point may be far from the codes, so that bf16 does not hold the
+// difference. f32 does.
+#fmt = #blockscale.format<uint4, zero = f16>
+// CHECK-LABEL: @float_zero_points
+// CHECK:         %[[R:.*]] = blockscale.quantize {{.*}} tensor<8x64xbf16>
+// CHECK-NOT:     blockscale.quantize
+// CHECK:         return %[[R]], %arg0
+func.func @float_zero_points(%q: tensor<8x64xi4>, %s: tensor<8x1xf16>, %z: tensor<8x1xf16>) -> (tensor<8x64xi4>, tensor<8x64xi4>) {
+  %x = blockscale.dequantize %q : tensor<8x64xi4> scales(%s : tensor<8x1xf16>)
+      zeros(%z : tensor<8x1xf16>) from #fmt -> tensor<8x64xbf16>
+  %0 = blockscale.quantize %x : tensor<8x64xbf16> scales(%s : tensor<8x1xf16>)
+      zeros(%z : tensor<8x1xf16>) to #fmt -> tensor<8x64xi4>
+  %y = blockscale.dequantize %q : tensor<8x64xi4> scales(%s : tensor<8x1xf16>)
+      zeros(%z : tensor<8x1xf16>) from #fmt -> tensor<8x64xf32>
+  %1 = blockscale.quantize %y : tensor<8x64xf32> scales(%s : tensor<8x1xf16>)
+      zeros(%z : tensor<8x1xf16>) to #fmt -> tensor<8x64xi4>
+  return %0, %1 : tensor<8x64xi4>, tensor<8x64xi4>
+}
+
+// -----
+
 #nvfp4 = #blockscale.format<nvfp4>
 #rule = #blockscale.scale_rule<two_level>
 #tiled = #blockscale.tiled_128x4

@@ -12,7 +12,8 @@ def BlockScale_ScaledMatmulOp : BlockScale_Op<"scaled_matmul", [
                               ["reifyResultShapes"]>]> {
   let summary = "matrix product of block-scaled tensors, with an epilogue";
   let description = [{
-    `D[m, n] = epilogue(alpha * sum over k of A[m, k] * B[n, k] + C[m, n])`
+    `D[m, n] = epilogue(alpha * sum over k of A[m, k] * B[n, k] + C[m, n])`,
+    by the rules matmul_* of `docs/Spec.md`.
 
     | operand | shape | |
     |---|---|---|

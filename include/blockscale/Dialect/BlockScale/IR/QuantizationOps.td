@@ -14,7 +14,7 @@ def BlockScale_AmaxOp : BlockScale_Op<"amax", [Pure, InferTypeOpAdaptor]> {
   let summary = "largest magnitude of a tensor";
   let description = [{
     The largest `|x|` of all elements, as f32. NaN is ignored; the amax of a
-    tensor without numbers is 0. Its use is a tensor scale that is measured at
+    tensor without numbers is 0 (scale_c9 of `docs/Spec.md`). Its use is a tensor scale that is measured at
     one time and held for later ones (`amax` of `blockscale.scale`).
 
     ```mlir
@@ -45,6 +45,8 @@ def BlockScale_ScaleOp : BlockScale_Op<"scale", [
     | tensor scale | `tensor<f32>` | the format has `tensor = f32` |
     | zero points | shape of the scales | the format has zero points |
     | encode factors | shape of the scales, f32 | the rule encodes by multiplication |
+
+    What is computed are the rules scale_* of `docs/Spec.md`.
 
     `amax` is the largest magnitude that the tensor scale is made for; without
     it the source's own is measured. The scales may be asked for in another
@@ -103,7 +105,8 @@ def BlockScale_QuantizeOp : BlockScale_Op<"quantize", [
     value is divided by its block's decoded scale and rounded. A format with
     zero points takes `zeros` as well.
 
-    Rounding saturates always. Stochastic rounding draws its bits from Philox
+    Rounding saturates always. What is computed are the rules quantize_* of
+    `docs/Spec.md`. Stochastic rounding draws its bits from Philox
     4x32-10, with the `seed` as key and the linear index of the element as
     counter: the same seed gives the same elements on every target.
 
@@ -158,8 +161,9 @@ def BlockScale_DequantizeOp : BlockScale_Op<"dequantize", [
                               ["reifyResultShapes"]>]> {
   let summary = "real values of elements and their scales";
   let description = [{
-    `element * (block scale * tensor scale)`, or `(code - zero point) * block
-    scale`, computed in f32 and rounded once to the type of the result.
+    `element * block scale * tensor scale`, from left to right, or `(code - zero
+    point) * block scale`, computed in f32 and then rounded to the type of the
+    result (dequantize_c1 of `docs/Spec.md`).
 
     ```mlir
     #fmt = #blockscale.format<nvfp4>

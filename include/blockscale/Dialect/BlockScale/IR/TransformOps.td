@@ -15,7 +15,8 @@ def BlockScale_RotateOp : BlockScale_Op<"rotate", [
     `(x * signs) H / sqrt(size)`, H being Sylvester's Hadamard matrix; with
     `inverse`, `signs * (x H / sqrt(size))`. Computed in f32 and rounded once to
     the type of the source. `size` is a power of two from 2 to 256 and divides
-    the extent of the axis.
+    the extent of the axis. The order of operations is rotate_c3 of
+    `docs/Spec.md`.
 
     The `size` signs, each 1 or -1, are an attribute or, if they change from
     call to call, an operand. A rotation and its inverse cancel.

@@ -18,14 +18,16 @@ def FoldRoundTripsPass : Pass<"blockscale-fold-round-trips"> {
     element, so it comes back as itself. This is a pass of its own and not a
     canonicalization because these do not:
 
-    * elements of blocks whose scale is 0 or NaN (they become 0, or NaN);
+    * elements of blocks whose scale is 0 or NaN (they become 0, or NaN), or
+      whose float zero point is above 2^20;
     * elements whose value over- or underflows the tensor in between;
     * the most negative code of a symmetric integer, and NaN codes other than
       the canonical one, none of which a quantizer emits.
 
     Truncation (`round toward_zero`) would move elements that a rounding error
     put below their code, and stochastic rounding is a draw that the program
-    asked for: neither is folded.
+    asked for: neither is folded. Nor are codebooks whose neighbours are closer
+    than 2^-7, and float zero points through bf16.
 
     With `fresh-scales`, also quantizations of `dequantize(q, scales)` whose
     scales a `blockscale.scale` of that same tensor chooses anew: `scales` and
