@@ -7,14 +7,30 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/Transforms/InliningUtils.h"
 
 using namespace mlir;
 using namespace blockscale;
 
 #include "blockscale/Dialect/BlockScale/IR/BlockScaleDialect.cpp.inc"
 
+namespace {
+/// Every op may move into another function, epilogues included.
+struct BlockScaleInliner : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+
+  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+  bool isLegalToInline(Region *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+};
+} // namespace
+
 void BlockScaleDialect::initialize() {
   registerAttributes();
+  addInterfaces<BlockScaleInliner>();
   addOperations<
 #define GET_OP_LIST
 #include "blockscale/Dialect/BlockScale/IR/BlockScaleOps.cpp.inc"
