@@ -233,3 +233,21 @@ TEST(BlockScaling, AZeroScaleGivesZerosOfTheSameSign) {
       format, scales, x.data(), {1, 1, 8}, Rounding::NearestEven);
   EXPECT_EQ(codes, (std::vector<uint8_t>{0, 8, 0, 8, 0, 8, 0, 8}));
 }
+
+// scale_c14: 1536 is 6 * 256 and 4 * 384, both without error.
+TEST(BlockScaling, FourOverSixTakesSixOnATie) {
+  Format format = formatOf("nvfp4");
+  std::vector<float> x(16, 0.0f);
+  x[5] = 1536;
+  for (const char *rule : {"four_over_six", "four_over_six_mae"}) {
+    RoundTrip coded(format, ruleOf(rule), x, 1, 16);
+    EXPECT_EQ(decodeScaleOne(format.scale, coded.scales.codes[0]), 256.0f);
+    EXPECT_EQ(coded.codes[5], 7u);
+    // 1152 is 4.5 * 256, between two codes, and 3 * 384.
+    std::fill(x.begin(), x.begin() + 4, 1152.0f);
+    RoundTrip four(format, ruleOf(rule), x, 1, 16);
+    EXPECT_EQ(decodeScaleOne(format.scale, four.scales.codes[0]), 384.0f);
+    EXPECT_EQ(four.values, x);
+    std::fill(x.begin(), x.begin() + 4, 0.0f);
+  }
+}

@@ -15,7 +15,6 @@ static std::string errorOf(const std::string &head, const Options &options) {
 
 /// Splits `head, key = value, ...` as the attribute's parser does.
 static Format parseText(const std::string &text) {
-  std::string head;
   Options options;
   size_t depth = 0, start = 0;
   std::vector<std::string> parts;

@@ -6,7 +6,6 @@
 
 using namespace blockscale;
 using namespace blockscale::test;
-using reference::Extents;
 
 /// Quantizes both operands of the GEMM vectors and multiplies them.
 static void expectGemm(const Json &json, const char *key, const Format &format,
