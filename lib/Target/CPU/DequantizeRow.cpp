@@ -1,8 +1,8 @@
 //===-- DequantizeRow.cpp - A matmul side, row by row ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "DequantizeRow.h"
-#include "Kernels.h"
-#include "LaneAccess.h"
+#include "blockscale/Kernels/Patterns.h"
+#include "blockscale/Kernels/LaneAccess.h"
 
 #include "blockscale/Numerics/BlockScaling.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -11,6 +11,7 @@
 using namespace mlir;
 using namespace blockscale;
 using namespace blockscale::cpu;
+using namespace blockscale::kernels;
 
 std::string MatmulSide::key() const {
   std::string layout;

@@ -3,7 +3,7 @@
 #ifndef BLOCKSCALE_LIB_TARGET_CPU_DEQUANTIZEROW_H
 #define BLOCKSCALE_LIB_TARGET_CPU_DEQUANTIZEROW_H
 
-#include "HostSide.h"
+#include "blockscale/Kernels/HostSide.h"
 
 #include <optional>
 

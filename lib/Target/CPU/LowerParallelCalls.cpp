@@ -1,6 +1,6 @@
 //===-- LowerParallelCalls.cpp - Kernel launchers call the runtime --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "blockscale/Target/CPU/KernelBuilder.h"
+#include "CPUKernelSet.h"
 #include "blockscale/Target/CPU/Passes.h"
 
 namespace blockscale::cpu {

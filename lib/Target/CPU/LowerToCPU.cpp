@@ -1,9 +1,11 @@
 //===-- LowerToCPU.cpp - blockscale ops to CPU kernels --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Kernels.h"
+#include "CPUKernelSet.h"
+#include "MatmulKernel.h"
 
 #include "blockscale/Conversion/StorageTypes.h"
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
+#include "blockscale/Kernels/Patterns.h"
 #include "blockscale/Target/CPU/Passes.h"
 
 namespace blockscale::cpu {
@@ -27,13 +29,14 @@ struct LowerToCPU : cpu::impl::LowerToCPUPassBase<LowerToCPU> {
     target.addIllegalDialect<BlockScaleDialect>();
     populateStorageConversion(converter, patterns, target);
 
-    cpu::KernelSet kernels(getOperation());
-    cpu::populateAmaxKernel(patterns, converter, kernels);
-    cpu::populateScaleKernel(patterns, converter, kernels);
-    cpu::populateQuantizeKernels(patterns, converter, kernels);
-    cpu::populateRotateKernel(patterns, converter, kernels);
-    cpu::populateRelayoutKernel(patterns, converter, kernels);
-    cpu::populateMatmulKernel(patterns, converter, kernels, vectorBits, useFMA);
+    cpu::CPUKernelSet kernelSet(getOperation());
+    kernels::populateAmaxKernel(patterns, converter, kernelSet);
+    kernels::populateScaleKernel(patterns, converter, kernelSet);
+    kernels::populateQuantizeKernels(patterns, converter, kernelSet);
+    kernels::populateRotateKernel(patterns, converter, kernelSet);
+    kernels::populateRelayoutKernel(patterns, converter, kernelSet);
+    cpu::populateMatmulKernel(patterns, converter, kernelSet, vectorBits,
+                              useFMA);
     if (failed(applyFullConversion(getOperation(), target,
                                    std::move(patterns))))
       signalPassFailure();

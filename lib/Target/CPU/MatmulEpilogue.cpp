@@ -1,7 +1,7 @@
 //===-- MatmulEpilogue.cpp - From f64 sums to the stored result -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Kernels.h"
-#include "LaneAccess.h"
+#include "blockscale/Kernels/Patterns.h"
+#include "blockscale/Kernels/LaneAccess.h"
 #include "MatmulKernel.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -11,6 +11,7 @@
 using namespace mlir;
 using namespace blockscale;
 using namespace blockscale::cpu;
+using namespace blockscale::kernels;
 
 /// Columns finished at a time.
 static constexpr int64_t kEpilogueLanes = 16;

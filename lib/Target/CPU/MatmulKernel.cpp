@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "MatmulKernel.h"
-#include "Kernels.h"
-#include "LaneAccess.h"
+#include "blockscale/Kernels/Patterns.h"
+#include "blockscale/Kernels/LaneAccess.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -20,6 +20,7 @@
 using namespace mlir;
 using namespace blockscale;
 using namespace blockscale::cpu;
+using namespace blockscale::kernels;
 
 static Value loadF64Lanes(OpBuilder &builder, Location loc, Value panel,
                           Value index) {
@@ -123,7 +124,7 @@ MatmulPlan MatmulPlan::make(const MatmulSide &lhs, const MatmulSide &rhs,
   return plan;
 }
 
-func::FuncOp cpu::panelKernel(KernelSet &kernels, Location loc,
+func::FuncOp cpu::panelKernel(KernelSet &kernelSet, Location loc,
                               const MatmulSide &side) {
   OpBuilder types(loc.getContext());
   Type index = types.getIndexType();
@@ -131,7 +132,7 @@ func::FuncOp cpu::panelKernel(KernelSet &kernels, Location loc,
                               index};
   for (Value buffer : side.buffers)
     arguments.push_back(buffer.getType());
-  return kernels.getOrCreate(
+  return kernelSet.getOrCreate(
       loc, "blockscale_panel", kernelKey("panel", side.key()), arguments,
       [&](OpBuilder &builder, Location loc, Value begin, Value end,
           ValueRange args) {
@@ -146,7 +147,7 @@ func::FuncOp cpu::panelKernel(KernelSet &kernels, Location loc,
       });
 }
 
-func::FuncOp cpu::matmulKernel(KernelSet &kernels, Location loc,
+func::FuncOp cpu::matmulKernel(KernelSet &kernelSet, Location loc,
                                const MatmulPlan &plan, const MatmulSide &rhs,
                                const MatmulEpilogue &epilogue) {
   OpBuilder types(loc.getContext());
@@ -161,7 +162,7 @@ func::FuncOp cpu::matmulKernel(KernelSet &kernels, Location loc,
   std::string key =
       kernelKey("matmul", plan.tileM, plan.tileN, plan.paddedK, plan.sliceK,
                 plan.useFMA, rhs.key(), epilogue.key());
-  return kernels.getOrCreate(
+  return kernelSet.getOrCreate(
       loc, "blockscale_matmul", key, arguments,
       [&](OpBuilder &builder, Location loc, Value begin, Value end,
           ValueRange args) {

@@ -5,6 +5,9 @@
 
 #include "DequantizeRow.h"
 
+#include "blockscale/Kernels/KernelSet.h"
+#include "mlir/Transforms/DialectConversion.h"
+
 namespace blockscale::cpu {
 
 /// f64 lanes of the microkernel. Part of the numbers (the order of sums), so
@@ -66,15 +69,23 @@ private:
 
 /// Dequantizes rows [first + begin, first + end) of a side into an f64 panel.
 /// Arguments: panel, batch, rows of a batch, first row, the side's buffers.
-mlir::func::FuncOp panelKernel(KernelSet &kernels, mlir::Location loc,
+mlir::func::FuncOp panelKernel(kernels::KernelSet &kernelSet, mlir::Location loc,
                                const MatmulSide &side);
 
 /// Multiplies a panel of A by tiles of 32 rows of B. Arguments: panel, its
 /// rows, its first row in the batch, batch of B, rows of B, B's buffers, the
 /// epilogue's arguments.
-mlir::func::FuncOp matmulKernel(KernelSet &kernels, mlir::Location loc,
+mlir::func::FuncOp matmulKernel(kernels::KernelSet &kernelSet, mlir::Location loc,
                                 const MatmulPlan &plan, const MatmulSide &rhs,
                                 const MatmulEpilogue &epilogue);
+
+/// `vectorBits` and `useFMA` choose the register tile. Bits of the result do
+/// not depend on them as long as products are exact in f64, which they are for
+/// operands of up to 26 significant bits.
+void populateMatmulKernel(mlir::RewritePatternSet &patterns,
+                          const mlir::TypeConverter &converter,
+                          kernels::KernelSet &kernelSet, unsigned vectorBits,
+                          bool useFMA);
 
 } // namespace blockscale::cpu
 

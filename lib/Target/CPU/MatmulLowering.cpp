@@ -1,8 +1,8 @@
 //===-- MatmulLowering.cpp - Launches of the matmul kernels ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Kernels.h"
+#include "blockscale/Kernels/Patterns.h"
 #include "MatmulKernel.h"
-#include "SizeChecks.h"
+#include "blockscale/Kernels/SizeChecks.h"
 
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -12,13 +12,14 @@
 using namespace mlir;
 using namespace blockscale;
 using namespace blockscale::cpu;
+using namespace blockscale::kernels;
 
 namespace {
 
 struct LowerScaledMatmul : KernelPattern<ScaledMatmulOp> {
   LowerScaledMatmul(const TypeConverter &converter, MLIRContext *context,
-                    KernelSet &kernels, unsigned vectorBits, bool useFMA)
-      : KernelPattern(converter, context, kernels), vectorBits(vectorBits),
+                    KernelSet &kernelSet, unsigned vectorBits, bool useFMA)
+      : KernelPattern(converter, context, kernelSet), vectorBits(vectorBits),
         useFMA(useFMA) {}
 
   LogicalResult
@@ -131,7 +132,7 @@ LogicalResult LowerScaledMatmul::matchAndRewrite(
   }
   sizes.back() = extentsB.rows;
   ResultBuffer result =
-      allocateResult(rewriter, loc, op.getResult().getType(), sizes);
+      allocateResult(rewriter, loc, kernelSet, op.getResult().getType(), sizes);
 
   MatmulEpilogue epilogue;
   epilogue.alpha =
@@ -172,8 +173,8 @@ LogicalResult LowerScaledMatmul::matchAndRewrite(
   }
 
   MatmulPlan plan = MatmulPlan::make(lhs, rhs, vectorBits, useFMA);
-  func::FuncOp panel = panelKernel(kernels, loc, lhs);
-  func::FuncOp matmul = matmulKernel(kernels, loc, plan, rhs, epilogue);
+  func::FuncOp panel = panelKernel(kernelSet, loc, lhs);
+  func::FuncOp matmul = matmulKernel(kernelSet, loc, plan, rhs, epilogue);
   Value chunk = math.min(extentsA.rows, math.constant(kChunkRowsA));
   Value panelA = allocateFlat(rewriter, loc, rewriter.getF64Type(),
                               math.mul(chunk, plan.paddedK));
@@ -195,14 +196,14 @@ LogicalResult LowerScaledMatmul::matchAndRewrite(
                           at.constant(kChunkRowsA));
       SmallVector<Value> panelArgs{panelA, batch, extentsA.rows, firstRow};
       llvm::append_range(panelArgs, lhs.buffers);
-      kernels.launch(builder, loc, panel, rows,
+      kernelSet.launch(builder, loc, panel, rows,
                      grainFor(at, at.constant(plan.paddedK)), panelArgs);
       SmallVector<Value> args{panelA, rows, firstRow, batchB, extentsB.rows};
       llvm::append_range(args, rhs.buffers);
       llvm::append_range(args, epilogue.arguments(outBase, bases));
       // A tile costs rows * 32 * K multiplications and the dequantization.
       Value work = at.mul(at.add(rows, 8), 2 * plan.paddedK);
-      kernels.launch(builder, loc, matmul,
+      kernelSet.launch(builder, loc, matmul,
                      at.ceilDiv(extentsB.rows, kTileRowsB), grainFor(at, work),
                      args);
     });
@@ -213,8 +214,8 @@ LogicalResult LowerScaledMatmul::matchAndRewrite(
 
 void cpu::populateMatmulKernel(RewritePatternSet &patterns,
                                const TypeConverter &converter,
-                               KernelSet &kernels, unsigned vectorBits,
+                               KernelSet &kernelSet, unsigned vectorBits,
                                bool useFMA) {
-  patterns.add<LowerScaledMatmul>(converter, patterns.getContext(), kernels,
+  patterns.add<LowerScaledMatmul>(converter, patterns.getContext(), kernelSet,
                                   vectorBits, useFMA);
 }

@@ -16,6 +16,11 @@ struct RecordEntries : cpu::impl::RecordEntriesPassBase<RecordEntries> {
   void runOnOperation() override {
     Builder builder(&getContext());
     for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.isExternal() && !function.symbolKnownUseEmpty(getOperation())) {
+        function.emitOpError("expects a body, because a compiled library calls "
+                             "no functions outside of it");
+        return signalPassFailure();
+      }
       if (!function.isPublic() || function.isExternal())
         continue;
       if (failed(check(function, function.getArgumentTypes(), "argument")) ||
@@ -39,13 +44,33 @@ struct RecordEntries : cpu::impl::RecordEntriesPassBase<RecordEntries> {
 
   static LogicalResult check(func::FuncOp function, TypeRange types,
                              StringRef what) {
-    for (auto [index, type] : llvm::enumerate(types))
-      if (!isa<RankedTensorType>(type))
+    for (auto [index, type] : llvm::enumerate(types)) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      if (!tensor)
         return function.emitOpError("expects ranked tensors as arguments and "
                                     "results of a public function, but ")
                << what << " " << index << " is " << type
                << "; make the function private or pass a tensor";
+      if (!isStorable(tensor.getElementType()))
+        return function.emitOpError("expects floats of at most 64 bits, or "
+                                    "integers of 1 to 8, 16, 32 or 64 bits, "
+                                    "in tensors that callers pass, but ")
+               << what << " " << index << " is " << type;
+    }
     return success();
+  }
+
+  /// What docs/Runtime.md gives a place in memory.
+  static bool isStorable(Type element) {
+    if (isa<FloatType>(element)) {
+      unsigned bits = element.getIntOrFloatBitWidth();
+      return bits <= 8 || element.isF16() || element.isBF16() ||
+             element.isF32() || element.isF64();
+    }
+    if (!element.isInteger())
+      return false;
+    unsigned bits = element.getIntOrFloatBitWidth();
+    return bits <= 8 || bits == 16 || bits == 32 || bits == 64;
   }
 };
 

@@ -9,8 +9,10 @@ def RecordEntriesPass : Pass<"blockscale-record-entries", "::mlir::ModuleOp"> {
   let summary = "write down the signatures that callers of the library see";
   let description = [{
     Puts `blockscale.entry = {inputs, results}` on every public function with a
-    body: the logical types, which later passes turn into storage. A function
-    that takes or returns anything but ranked tensors is an error.
+    body: the logical types, which later passes turn into storage. It is an
+    error if such a function takes or returns anything but ranked tensors of
+    elements that have a place in memory (docs/Runtime.md), and if a function
+    without a body is called.
 
     ```mlir
     func.func @f(%x: tensor<4x64xf4E2M1FN>) -> tensor<4x64xf4E2M1FN>

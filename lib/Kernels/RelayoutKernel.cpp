@@ -1,13 +1,13 @@
 //===-- RelayoutKernel.cpp - Scales from one layout to another ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "HostSide.h"
-#include "Kernels.h"
+#include "blockscale/Kernels/HostSide.h"
+#include "blockscale/Kernels/Patterns.h"
 
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
 
 using namespace mlir;
 using namespace blockscale;
-using namespace blockscale::cpu;
+using namespace blockscale::kernels;
 
 namespace {
 
@@ -36,12 +36,12 @@ LowerRelayout::matchAndRewrite(RelayoutOp op, OpAdaptor adaptor,
       getSizes(rewriter, loc, adaptor.getSource(), fromType);
   Extents extents =
       getExtents(rewriter, loc, adaptor.getSource(), fromType);
-  ResultBuffer result = allocateResult(rewriter, loc, toType, sizes);
+  ResultBuffer result = allocateResult(rewriter, loc, kernelSet, toType, sizes);
   SmallVector<Value> args{inputBuffer(rewriter, loc, adaptor.getSource()),
                           result.flat, extents.rows};
   SmallVector<Type> argTypes{args[0].getType(), args[1].getType(),
                              rewriter.getIndexType()};
-  func::FuncOp kernel = kernels.getOrCreate(
+  func::FuncOp kernel = kernelSet.getOrCreate(
       loc, "blockscale_relayout",
       kernelKey("relayout", args[0].getType(), from.isTiled(), to.isTiled(),
                 extents.cols),
@@ -63,14 +63,14 @@ LowerRelayout::matchAndRewrite(RelayoutOp op, OpAdaptor adaptor,
         });
       });
   IndexMath math(rewriter, loc);
-  kernels.launch(rewriter, loc, kernel, extents.allRows(math),
+  kernelSet.launch(rewriter, loc, kernel, extents.allRows(math),
                  grainFor(math, math.constant(extents.cols)), args);
   rewriter.replaceOp(op, result.asTensor(rewriter, loc));
   return success();
 }
 
-void cpu::populateRelayoutKernel(RewritePatternSet &patterns,
+void kernels::populateRelayoutKernel(RewritePatternSet &patterns,
                                  const TypeConverter &converter,
-                                 KernelSet &kernels) {
-  patterns.add<LowerRelayout>(converter, patterns.getContext(), kernels);
+                                 KernelSet &kernelSet) {
+  patterns.add<LowerRelayout>(converter, patterns.getContext(), kernelSet);
 }

@@ -1,13 +1,14 @@
 //===-- HostSide.h - Buffers and extents around kernel launches -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef BLOCKSCALE_LIB_TARGET_CPU_HOSTSIDE_H
-#define BLOCKSCALE_LIB_TARGET_CPU_HOSTSIDE_H
+#ifndef BLOCKSCALE_KERNELS_HOSTSIDE_H
+#define BLOCKSCALE_KERNELS_HOSTSIDE_H
 
 #include "blockscale/Numerics/Format.h"
-#include "blockscale/Target/CPU/KernelBuilder.h"
+#include "blockscale/Kernels/KernelBuilder.h"
+#include "blockscale/Kernels/KernelSet.h"
 #include "mlir/IR/BuiltinTypes.h"
 
-namespace blockscale::cpu {
+namespace blockscale::kernels {
 
 /// A tensor seen as batch x rows x cols: all dimensions but the last two, the
 /// last but one, the last. Missing ones are 1.
@@ -39,6 +40,7 @@ struct ResultBuffer {
 /// Allocates the storage of `logical`, whose extents are `sizes` (constants
 /// where static). Tiled layouts are filled with zeros (rule layout_c4).
 ResultBuffer allocateResult(mlir::OpBuilder &builder, mlir::Location loc,
+                            KernelSet &kernelSet,
                             mlir::RankedTensorType logical,
                             llvm::ArrayRef<mlir::Value> sizes);
 
@@ -83,6 +85,6 @@ private:
   int64_t cols;
 };
 
-} // namespace blockscale::cpu
+} // namespace blockscale::kernels
 
-#endif // BLOCKSCALE_LIB_TARGET_CPU_HOSTSIDE_H
+#endif // BLOCKSCALE_KERNELS_HOSTSIDE_H

@@ -1,21 +1,20 @@
 //===-- HostSide.cpp - Buffers and extents around kernel launches ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "HostSide.h"
-#include "SizeChecks.h"
+#include "blockscale/Kernels/HostSide.h"
+#include "blockscale/Kernels/SizeChecks.h"
 
 #include "blockscale/Conversion/StorageTypes.h"
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
 #include "blockscale/Layout/ScaleLayout.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace blockscale;
-using namespace blockscale::cpu;
+using namespace blockscale::kernels;
 
-SmallVector<Value> cpu::getSizes(OpBuilder &builder, Location loc, Value value,
+SmallVector<Value> kernels::getSizes(OpBuilder &builder, Location loc, Value value,
                                  RankedTensorType logical) {
   IndexMath math(builder, loc);
   SmallVector<Value> sizes;
@@ -27,7 +26,7 @@ SmallVector<Value> cpu::getSizes(OpBuilder &builder, Location loc, Value value,
   return sizes;
 }
 
-Extents cpu::getExtents(OpBuilder &builder, Location loc, Value value,
+Extents kernels::getExtents(OpBuilder &builder, Location loc, Value value,
                         RankedTensorType logical) {
   IndexMath math(builder, loc);
   SmallVector<Value> sizes = getSizes(builder, loc, value, logical);
@@ -43,7 +42,7 @@ Extents cpu::getExtents(OpBuilder &builder, Location loc, Value value,
   return extents;
 }
 
-Value cpu::inputBuffer(OpBuilder &builder, Location loc, Value tensor) {
+Value kernels::inputBuffer(OpBuilder &builder, Location loc, Value tensor) {
   auto type = cast<RankedTensorType>(tensor.getType());
   auto bufferType = MemRefType::get(type.getShape(), type.getElementType());
   Value buffer = bufferization::ToBufferOp::create(builder, loc, bufferType,
@@ -64,9 +63,10 @@ static Value tiledBytes(IndexMath &math, Value rows, int64_t cols) {
                   tiledScaleBytes(kScaleTileRows, cols));
 }
 
-ResultBuffer cpu::allocateResult(OpBuilder &builder, Location loc,
-                                 RankedTensorType logical,
-                                 ArrayRef<Value> sizes) {
+ResultBuffer kernels::allocateResult(OpBuilder &builder, Location loc,
+                                     KernelSet &kernelSet,
+                                     RankedTensorType logical,
+                                     ArrayRef<Value> sizes) {
   RankedTensorType storage = getStorageType(logical);
   bool tiled = storage.getRank() != logical.getRank();
   SmallVector<Value> dynamicSizes;
@@ -87,16 +87,13 @@ ResultBuffer cpu::allocateResult(OpBuilder &builder, Location loc,
   result.memref = memref::AllocOp::create(
       builder, loc, MemRefType::get(storage.getShape(), storage.getElementType()),
       dynamicSizes, builder.getI64IntegerAttr(64));
-  if (tiled) {
-    Value zero = arith::ConstantOp::create(
-        builder, loc, builder.getZeroAttr(storage.getElementType()));
-    linalg::FillOp::create(builder, loc, zero, result.memref);
-  }
   result.flat = flatten(builder, loc, result.memref);
+  if (tiled)
+    kernelSet.fillZero(builder, loc, result.flat);
   return result;
 }
 
-SmallVector<Value> cpu::getScaleSizes(IndexMath &math, const Format &format,
+SmallVector<Value> kernels::getScaleSizes(IndexMath &math, const Format &format,
                                       ArrayRef<Value> sizes) {
   SmallVector<Value> scaleSizes(sizes);
   scaleSizes.back() = math.ceilDiv(scaleSizes.back(), format.blockCols);
@@ -107,7 +104,7 @@ SmallVector<Value> cpu::getScaleSizes(IndexMath &math, const Format &format,
   return scaleSizes;
 }
 
-void cpu::requireScalesOf(OpBuilder &builder, Location loc, const Twine &what,
+void kernels::requireScalesOf(OpBuilder &builder, Location loc, const Twine &what,
                           const Format &format, ArrayRef<Value> sizes,
                           Value scales, RankedTensorType logical) {
   IndexMath math(builder, loc);
@@ -125,14 +122,14 @@ void cpu::requireScalesOf(OpBuilder &builder, Location loc, const Twine &what,
                getSizes(builder, loc, scales, storage), expected);
 }
 
-Value cpu::allocateFlat(OpBuilder &builder, Location loc, Type element,
+Value kernels::allocateFlat(OpBuilder &builder, Location loc, Type element,
                         Value size) {
   return memref::AllocOp::create(builder, loc, flatType(element),
                                  ValueRange{size},
                                  builder.getI64IntegerAttr(64));
 }
 
-Value cpu::grainFor(IndexMath &math, Value elementsPerItem) {
+Value kernels::grainFor(IndexMath &math, Value elementsPerItem) {
   // Waking another thread costs a few microseconds: some 16k elements.
   constexpr int64_t elements = 1 << 14;
   Value atLeastOne = math.max(elementsPerItem, math.constant(1));

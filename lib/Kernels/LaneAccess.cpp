@@ -1,12 +1,15 @@
 //===-- LaneAccess.cpp - Lanes between flat buffers and registers ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "LaneAccess.h"
+#include "blockscale/Kernels/LaneAccess.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <numeric>
 
 using namespace mlir;
 using namespace blockscale;
-using namespace blockscale::cpu;
+using namespace blockscale::kernels;
 
 static Type elementOf(Value buffer) {
   return cast<MemRefType>(buffer.getType()).getElementType();
@@ -29,22 +32,23 @@ static Value widen(IRValueBuilder &b, Value reals) {
       reals);
 }
 
-Value cpu::roundReals(IRValueBuilder &b, Value reals, Type element) {
+Value kernels::roundReals(IRValueBuilder &b, Value reals, Type element) {
   if (element.isF32())
     return reals;
   return arith::TruncFOp::create(b.getBuilder(), b.getLoc(),
                                  withLanesOf(element, reals.getType()), reals);
 }
 
-Value cpu::loadReals(IRValueBuilder &b, Value buffer, Value index, int64_t lanes,
-                     int64_t valid) {
+Value kernels::loadReals(IRValueBuilder &b, Value buffer, Value index, int64_t lanes,
+                         int64_t valid, int64_t alignment) {
   OpBuilder &builder = b.getBuilder();
   Type element = elementOf(buffer);
   auto type = VectorType::get({lanes}, element);
   Value loaded;
   if (valid == lanes) {
     loaded = vector::LoadOp::create(builder, b.getLoc(), type, buffer,
-                                    ValueRange{index});
+                                    ValueRange{index}, /*nontemporal=*/false,
+                                    llvm::MaybeAlign(alignment));
   } else {
     Value zero = arith::ConstantOp::create(builder, b.getLoc(),
                                            builder.getZeroAttr(type));
@@ -55,27 +59,28 @@ Value cpu::loadReals(IRValueBuilder &b, Value buffer, Value index, int64_t lanes
   return widen(b, loaded);
 }
 
-Value cpu::loadReal(IRValueBuilder &b, Value buffer, Value index) {
+Value kernels::loadReal(IRValueBuilder &b, Value buffer, Value index) {
   return widen(b, memref::LoadOp::create(b.getBuilder(), b.getLoc(), buffer,
                                          ValueRange{index}));
 }
 
-void cpu::storeReals(IRValueBuilder &b, Value reals, Value buffer, Value index,
-                     int64_t valid) {
+void kernels::storeReals(IRValueBuilder &b, Value reals, Value buffer,
+                         Value index, int64_t valid, int64_t alignment) {
   OpBuilder &builder = b.getBuilder();
   int64_t lanes = b.lanes(reals);
   Value rounded = roundReals(b, reals, elementOf(buffer));
   if (valid == lanes) {
     vector::StoreOp::create(builder, b.getLoc(), rounded, buffer,
-                            ValueRange{index});
+                            ValueRange{index}, /*nontemporal=*/false,
+                            llvm::MaybeAlign(alignment));
     return;
   }
   vector::MaskedStoreOp::create(builder, b.getLoc(), buffer, ValueRange{index},
                                 prefixMask(b, lanes, valid), rounded);
 }
 
-Value cpu::loadCodes(IRValueBuilder &b, Value buffer, Value index, int64_t lanes,
-                     unsigned width) {
+Value kernels::loadCodes(IRValueBuilder &b, Value buffer, Value index,
+                         int64_t lanes, unsigned width, int64_t alignment) {
   OpBuilder &builder = b.getBuilder();
   Location loc = b.getLoc();
   bool packed = width == 4;
@@ -84,7 +89,9 @@ Value cpu::loadCodes(IRValueBuilder &b, Value buffer, Value index, int64_t lanes
     index = IndexMath(builder, loc).div(index, 2);
   auto byteType = VectorType::get({bytes}, builder.getI8Type());
   Value loaded = vector::LoadOp::create(builder, loc, byteType, buffer,
-                                        ValueRange{index});
+                                        ValueRange{index},
+                                        /*nontemporal=*/false,
+                                        llvm::MaybeAlign(alignment));
   auto wideType = VectorType::get({bytes}, builder.getI32Type());
   Value wide = arith::ExtUIOp::create(builder, loc, wideType, loaded);
   if (!packed)
@@ -93,8 +100,8 @@ Value cpu::loadCodes(IRValueBuilder &b, Value buffer, Value index, int64_t lanes
                                       b.lshr(wide, b.i32(4)));
 }
 
-void cpu::storeCodes(IRValueBuilder &b, Value codes, Value buffer, Value index,
-                     unsigned width) {
+void kernels::storeCodes(IRValueBuilder &b, Value codes, Value buffer,
+                         Value index, unsigned width, int64_t alignment) {
   OpBuilder &builder = b.getBuilder();
   Location loc = b.getLoc();
   if (width == 4) {
@@ -104,10 +111,60 @@ void cpu::storeCodes(IRValueBuilder &b, Value codes, Value buffer, Value index,
   }
   Value bytes = arith::TruncIOp::create(
       builder, loc, withLanesOf(builder.getI8Type(), codes.getType()), codes);
-  vector::StoreOp::create(builder, loc, bytes, buffer, ValueRange{index});
+  vector::StoreOp::create(builder, loc, bytes, buffer, ValueRange{index},
+                          /*nontemporal=*/false, llvm::MaybeAlign(alignment));
 }
 
-Value cpu::loadScalarCode(IRValueBuilder &b, Value buffer, Value index) {
+int64_t kernels::alignmentOf(int64_t bufferAlignment, int64_t cols,
+                             int64_t step, unsigned bits) {
+  if (bufferAlignment <= 1)
+    return 0;
+  int64_t bytes = std::gcd(cols, step) * bits / 8;
+  // The largest power of two that divides it.
+  return std::min(bufferAlignment, bytes & -bytes);
+}
+
+void kernels::forEachBlock(
+    OpBuilder &builder, Location loc, ItemSize itemSize, Value begin, Value end,
+    int64_t cols, int64_t blockCols,
+    llvm::function_ref<void(OpBuilder &, Value, Value, int64_t)> body) {
+  int64_t fullBlocks = cols / blockCols, rest = cols % blockCols;
+  forRange(builder, loc, begin, end, 1, [&](OpBuilder &itemLoop, Value item) {
+    IndexMath at(itemLoop, loc);
+    if (itemSize == ItemSize::Row) {
+      forRange(itemLoop, loc, at.constant(0), at.constant(fullBlocks), 1,
+               [&](OpBuilder &inner, Value blockCol) {
+                 body(inner, item, blockCol, blockCols);
+               });
+      if (rest)
+        body(itemLoop, item, at.constant(fullBlocks), rest);
+      return;
+    }
+    int64_t blocks = fullBlocks + (rest != 0);
+    Value row = at.div(item, blocks), blockCol = at.rem(item, blocks);
+    if (!rest)
+      return body(itemLoop, row, blockCol, blockCols);
+    auto branch = [&](int64_t valid) {
+      return [&, valid](OpBuilder &inner, Location) {
+        body(inner, row, blockCol, valid);
+        scf::YieldOp::create(inner, loc);
+      };
+    };
+    Value isLast = arith::CmpIOp::create(itemLoop, loc,
+                                         arith::CmpIPredicate::eq, blockCol,
+                                         at.constant(fullBlocks));
+    scf::IfOp::create(itemLoop, loc, isLast, branch(rest), branch(blockCols));
+  });
+}
+
+Value kernels::itemsOf(IndexMath &math, ItemSize itemSize, Value rows,
+                       int64_t cols, int64_t blockCols) {
+  if (itemSize == ItemSize::Row)
+    return rows;
+  return math.mul(rows, (cols + blockCols - 1) / blockCols);
+}
+
+Value kernels::loadScalarCode(IRValueBuilder &b, Value buffer, Value index) {
   OpBuilder &builder = b.getBuilder();
   Location loc = b.getLoc();
   Value loaded = memref::LoadOp::create(builder, loc, buffer, ValueRange{index});
@@ -120,7 +177,7 @@ Value cpu::loadScalarCode(IRValueBuilder &b, Value buffer, Value index) {
   return arith::ExtUIOp::create(builder, loc, builder.getI32Type(), loaded);
 }
 
-void cpu::storeScalarCode(IRValueBuilder &b, Value code, Value buffer,
+void kernels::storeScalarCode(IRValueBuilder &b, Value code, Value buffer,
                           Value index) {
   OpBuilder &builder = b.getBuilder();
   Location loc = b.getLoc();

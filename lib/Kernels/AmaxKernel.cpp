@@ -1,8 +1,8 @@
 //===-- AmaxKernel.cpp - Largest magnitude of a tensor --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "AmaxKernel.h"
-#include "Kernels.h"
-#include "LaneAccess.h"
+#include "blockscale/Kernels/Patterns.h"
+#include "blockscale/Kernels/LaneAccess.h"
 
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
 #include "blockscale/Numerics/BlockScaling.h"
@@ -11,18 +11,19 @@
 
 using namespace mlir;
 using namespace blockscale;
-using namespace blockscale::cpu;
+using namespace blockscale::kernels;
 
 /// Values looked at by one step: four vectors of 512 bits.
 static constexpr int64_t kAmaxLanes = 64;
 /// Values of one work item.
 static constexpr int64_t kAmaxItem = 4096;
 
-static func::FuncOp amaxKernel(KernelSet &kernels, Location loc, Value source) {
+static func::FuncOp amaxKernel(KernelSet &kernelSet, Location loc,
+                               Value source) {
   OpBuilder types(loc.getContext());
   SmallVector<Type> argTypes{source.getType(), flatType(types.getI32Type()),
                              types.getIndexType()};
-  return kernels.getOrCreate(
+  return kernelSet.getOrCreate(
       loc, "blockscale_amax", kernelKey("amax", source.getType()), argTypes,
       [&](OpBuilder &builder, Location loc, Value begin, Value end,
           ValueRange args) {
@@ -60,20 +61,17 @@ static func::FuncOp amaxKernel(KernelSet &kernels, Location loc, Value source) {
       });
 }
 
-Value cpu::launchAmax(OpBuilder &builder, Location loc, KernelSet &kernels,
-                      Value source, Value size) {
+Value kernels::launchAmax(OpBuilder &builder, Location loc,
+                          KernelSet &kernelSet, Value source, Value size) {
   IndexMath math(builder, loc);
-  IRValueBuilder b(builder, loc);
-  Value zero = math.constant(0);
   Value maximum =
       allocateFlat(builder, loc, builder.getI32Type(), math.constant(1));
-  memref::StoreOp::create(builder, loc, b.i32(0), maximum, ValueRange{zero});
-  func::FuncOp kernel = amaxKernel(kernels, loc, source);
-  kernels.launch(builder, loc, kernel, math.ceilDiv(size, kAmaxItem),
-                 grainFor(math, math.constant(kAmaxItem)),
-                 {source, maximum, size});
-  Value bits = memref::LoadOp::create(builder, loc, maximum, ValueRange{zero});
-  return b.asFloat(bits);
+  kernelSet.fillZero(builder, loc, maximum);
+  func::FuncOp kernel = amaxKernel(kernelSet, loc, source);
+  kernelSet.launch(builder, loc, kernel, math.ceilDiv(size, kAmaxItem),
+                   grainFor(math, math.constant(kAmaxItem)),
+                   {source, maximum, size});
+  return maximum;
 }
 
 namespace {
@@ -90,10 +88,21 @@ struct LowerAmax : KernelPattern<AmaxOp> {
     for (Value extent : getSizes(rewriter, loc, adaptor.getSource(), type))
       size = math.mul(size, extent);
     Value source = inputBuffer(rewriter, loc, adaptor.getSource());
-    Value amax = launchAmax(rewriter, loc, kernels, source, size);
+    Value maximum = launchAmax(rewriter, loc, kernelSet, source, size);
     ResultBuffer result =
-        allocateResult(rewriter, loc, op.getResult().getType(), {});
-    memref::StoreOp::create(rewriter, loc, amax, result.memref, ValueRange());
+        allocateResult(rewriter, loc, kernelSet, op.getResult().getType(), {});
+    func::FuncOp store = kernelSet.getOrCreate(
+        loc, "blockscale_store_amax", "store_amax",
+        {maximum.getType(), result.flat.getType()},
+        [&](OpBuilder &builder, Location loc, Value begin, Value end,
+            ValueRange args) {
+          forRange(builder, loc, begin, end, 1, [&](OpBuilder &inner, Value i) {
+            IRValueBuilder b(inner, loc);
+            storeScalarCode(b, loadScalarCode(b, args[0], i), args[1], i);
+          });
+        });
+    kernelSet.launch(rewriter, loc, store, math.constant(1), math.constant(1),
+                     {maximum, result.flat});
     rewriter.replaceOp(op, result.asTensor(rewriter, loc));
     return success();
   }
@@ -101,8 +110,8 @@ struct LowerAmax : KernelPattern<AmaxOp> {
 
 } // namespace
 
-void cpu::populateAmaxKernel(RewritePatternSet &patterns,
+void kernels::populateAmaxKernel(RewritePatternSet &patterns,
                              const TypeConverter &converter,
-                             KernelSet &kernels) {
-  patterns.add<LowerAmax>(converter, patterns.getContext(), kernels);
+                             KernelSet &kernelSet) {
+  patterns.add<LowerAmax>(converter, patterns.getContext(), kernelSet);
 }

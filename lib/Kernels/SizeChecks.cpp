@@ -1,6 +1,6 @@
 //===-- SizeChecks.cpp - Dynamic sizes that must agree --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "SizeChecks.h"
+#include "blockscale/Kernels/SizeChecks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -46,7 +46,7 @@ static Value addressOfText(OpBuilder &builder, Location loc, ModuleOp module,
   return LLVM::AddressOfOp::create(builder, loc, global);
 }
 
-void cpu::requireSize(OpBuilder &builder, Location loc, const Twine &what,
+void kernels::requireSize(OpBuilder &builder, Location loc, const Twine &what,
                       Value actual, Value expected) {
   if (actual == expected || (matchPattern(actual, m_Constant()) &&
                              matchPattern(expected, m_Constant())))
@@ -67,7 +67,7 @@ void cpu::requireSize(OpBuilder &builder, Location loc, const Twine &what,
   });
 }
 
-void cpu::requireSizes(OpBuilder &builder, Location loc, const Twine &what,
+void kernels::requireSizes(OpBuilder &builder, Location loc, const Twine &what,
                        ArrayRef<Value> actual, ArrayRef<Value> expected) {
   assert(actual.size() == expected.size() && "verifiers compare the ranks");
   for (size_t dim = 0; dim < actual.size(); ++dim)

@@ -1,9 +1,9 @@
 //===-- RotateKernel.cpp - Block Hadamard rotation ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "HostSide.h"
-#include "Kernels.h"
-#include "LaneAccess.h"
-#include "SizeChecks.h"
+#include "blockscale/Kernels/HostSide.h"
+#include "blockscale/Kernels/Patterns.h"
+#include "blockscale/Kernels/LaneAccess.h"
+#include "blockscale/Kernels/SizeChecks.h"
 
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
 #include "blockscale/Numerics/Hadamard.h"
@@ -12,7 +12,7 @@
 
 using namespace mlir;
 using namespace blockscale;
-using namespace blockscale::cpu;
+using namespace blockscale::kernels;
 
 /// Columns rotated side by side when the axis is not innermost.
 static constexpr int64_t kColumnLanes = 16;
@@ -61,14 +61,15 @@ static Value flip(IRValueBuilder &b, Value x, Value signBits) {
 
 /// One run of `size` consecutive values at `index`.
 static void rotateRun(IRValueBuilder &b, Value source, Value result, Value index,
-                      int64_t size, Value signBits, bool inverse) {
-  Value x = loadReals(b, source, index, size, size);
+                      int64_t size, Value signBits, bool inverse,
+                      int64_t alignment) {
+  Value x = loadReals(b, source, index, size, size, alignment);
   if (!inverse)
     x = flip(b, x, signBits);
   x = rotateLanes(b, x, {}, /*inverse=*/false);
   if (inverse)
     x = flip(b, x, signBits);
-  storeReals(b, x, result, index, size);
+  storeReals(b, x, result, index, size, alignment);
 }
 
 /// `valid` neighbouring columns of `size` rows that lie `stride` apart.
@@ -104,7 +105,7 @@ LowerRotate::matchAndRewrite(RotateOp op, OpAdaptor adaptor,
   bool innermost = axis == type.getRank() - 1;
   SmallVector<Value> sizes = getSizes(rewriter, loc, adaptor.getSource(), type);
   Value source = inputBuffer(rewriter, loc, adaptor.getSource());
-  ResultBuffer result = allocateResult(rewriter, loc, type, sizes);
+  ResultBuffer result = allocateResult(rewriter, loc, kernelSet, type, sizes);
   std::string signsText;
   llvm::raw_string_ostream(signsText) << op.getSignsAttr();
   bool signsInMemory = adaptor.getSignValues() != nullptr;
@@ -135,7 +136,7 @@ LowerRotate::matchAndRewrite(RotateOp op, OpAdaptor adaptor,
   for (Value arg : args)
     argTypes.push_back(arg.getType());
   bool inverse = op.getInverse();
-  func::FuncOp kernel = kernels.getOrCreate(
+  func::FuncOp kernel = kernelSet.getOrCreate(
       loc, "blockscale_rotate",
       kernelKey("rotate", type.getElementType(), size, inner, signsText,
                 signsInMemory, inverse),
@@ -146,12 +147,16 @@ LowerRotate::matchAndRewrite(RotateOp op, OpAdaptor adaptor,
         Signs signs{op.getSigns().value_or(ArrayRef<int8_t>()),
                     signsInMemory ? args[2] : Value()};
         Value signBits = signs.lanes(outside, size);
+        int64_t alignment =
+            alignmentOf(kernelSet.bufferAlignment(), size, size,
+                        type.getElementType().getIntOrFloatBitWidth());
         forRange(builder, loc, begin, end, 1, [&](OpBuilder &body, Value item) {
           IRValueBuilder b(body, loc);
           IndexMath at(body, loc);
           Value start = at.mul(item, size * inner);
           if (innermost) {
-            rotateRun(b, args[0], args[1], start, size, signBits, inverse);
+            rotateRun(b, args[0], args[1], start, size, signBits, inverse,
+                      alignment);
             return;
           }
           Value stride = at.constant(inner);
@@ -169,14 +174,14 @@ LowerRotate::matchAndRewrite(RotateOp op, OpAdaptor adaptor,
                           size, inner - fullCols, signBits, inverse);
         });
       });
-  kernels.launch(rewriter, loc, kernel, math.mul(outer, runs),
+  kernelSet.launch(rewriter, loc, kernel, math.mul(outer, runs),
                  grainFor(math, math.constant(size * inner)), args);
   rewriter.replaceOp(op, result.asTensor(rewriter, loc));
   return success();
 }
 
-void cpu::populateRotateKernel(RewritePatternSet &patterns,
+void kernels::populateRotateKernel(RewritePatternSet &patterns,
                                const TypeConverter &converter,
-                               KernelSet &kernels) {
-  patterns.add<LowerRotate>(converter, patterns.getContext(), kernels);
+                               KernelSet &kernelSet) {
+  patterns.add<LowerRotate>(converter, patterns.getContext(), kernelSet);
 }

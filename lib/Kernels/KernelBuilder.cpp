@@ -1,51 +1,20 @@
-//===-- KernelBuilder.cpp - Kernels as functions over flat buffers --------===//
+//===-- KernelBuilder.cpp - Index arithmetic, loops, flat buffers ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "blockscale/Target/CPU/KernelBuilder.h"
+#include "blockscale/Kernels/KernelBuilder.h"
+#include "blockscale/Kernels/KernelSet.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
-using namespace blockscale::cpu;
-
-KernelSet::KernelSet(ModuleOp module) : module(module), symbols(module) {}
+using namespace blockscale::kernels;
 
 func::FuncOp KernelSet::getOrCreate(Location loc, StringRef name, StringRef key,
                                     TypeRange argumentTypes, KernelBody body) {
-  func::FuncOp &kernel = kernels[key];
-  if (kernel)
-    return kernel;
-  OpBuilder builder(module.getContext());
-  SmallVector<Type> inputs(2, builder.getIndexType());
-  llvm::append_range(inputs, argumentTypes);
-  kernel = func::FuncOp::create(builder, loc, name,
-                                builder.getFunctionType(inputs, {}));
-  kernel.setPrivate();
-  symbols.insert(kernel); // Renames on collision.
-  Block *entry = kernel.addEntryBlock();
-  builder.setInsertionPointToStart(entry);
-  body(builder, loc, entry->getArgument(0), entry->getArgument(1),
-       entry->getArguments().drop_front(2));
-  func::ReturnOp::create(builder, loc);
+  func::FuncOp &kernel = made[key];
+  if (!kernel)
+    kernel = create(loc, name, argumentTypes, body);
   return kernel;
-}
-
-void KernelSet::launch(OpBuilder &builder, Location loc, func::FuncOp kernel,
-                       Value count, Value grain, ValueRange arguments) {
-  func::FuncOp &launcher = launchers[kernel.getSymName()];
-  if (!launcher) {
-    OpBuilder moduleBuilder(module.getContext());
-    launcher = func::FuncOp::create(
-        moduleBuilder, loc, (kernel.getSymName() + ".parallel").str(),
-        kernel.getFunctionType());
-    launcher.setPrivate();
-    launcher->setAttr(kParallelAttr,
-                      FlatSymbolRefAttr::get(kernel.getSymNameAttr()));
-    symbols.insert(launcher);
-  }
-  SmallVector<Value> operands{count, grain};
-  llvm::append_range(operands, arguments);
-  func::CallOp::create(builder, loc, launcher, operands);
 }
 
 Value IndexMath::constant(int64_t value) {
@@ -74,7 +43,7 @@ Value IndexMath::max(Value a, Value b) {
   return builder.createOrFold<arith::MaxUIOp>(loc, a, b);
 }
 
-void blockscale::cpu::forRange(
+void blockscale::kernels::forRange(
     OpBuilder &builder, Location loc, Value lower, Value upper, int64_t step,
     llvm::function_ref<void(OpBuilder &, Value)> body) {
   Value stepValue = arith::ConstantIndexOp::create(builder, loc, step);
@@ -85,11 +54,11 @@ void blockscale::cpu::forRange(
                      });
 }
 
-MemRefType blockscale::cpu::flatType(Type element) {
+MemRefType blockscale::kernels::flatType(Type element) {
   return MemRefType::get({ShapedType::kDynamic}, element);
 }
 
-Value blockscale::cpu::flatten(OpBuilder &builder, Location loc, Value buffer) {
+Value blockscale::kernels::flatten(OpBuilder &builder, Location loc, Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
   IndexMath math(builder, loc);
   Value size = math.constant(1);

@@ -1,18 +1,18 @@
 //===-- QuantizeKernels.cpp - quantize and dequantize ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "HostSide.h"
-#include "Kernels.h"
-#include "LaneAccess.h"
+#include "blockscale/Kernels/HostSide.h"
+#include "blockscale/Kernels/Patterns.h"
+#include "blockscale/Kernels/LaneAccess.h"
 
+#include "blockscale/Conversion/StorageTypes.h"
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
 #include "blockscale/Numerics/BlockScaling.h"
 #include "blockscale/Numerics/Philox.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace blockscale;
-using namespace blockscale::cpu;
+using namespace blockscale::kernels;
 
 namespace {
 
@@ -23,6 +23,9 @@ struct RowWalk {
   int64_t cols, paddedCols;
   ScaleAddress scaleAddress;
   ScaleAddress factorAddress;
+  ItemSize itemSize;
+  /// Of blocks in the real tensor and in the elements, in bytes.
+  int64_t realAlignment, elementAlignment;
 
   struct BlockPosition {
     Value real;        ///< Index of the first value in the real tensor.
@@ -53,54 +56,31 @@ struct LowerDequantize : KernelPattern<DequantizeOp> {
                   ConversionPatternRewriter &rewriter) const override;
 };
 
-/// Collects the arguments of a kernel by name.
-struct KernelArgs {
-  SmallVector<Value> values;
-
-  /// Adds `value` if there is one; its position, or nothing.
-  std::optional<size_t> add(Value value) {
-    if (!value)
-      return std::nullopt;
-    values.push_back(value);
-    return values.size() - 1;
-  }
-  SmallVector<Type> types() const {
-    return SmallVector<Type>(ValueRange(values).getTypes());
-  }
-};
-
 } // namespace
 
 void RowWalk::emit(
     OpBuilder &builder, Location loc, Value begin, Value end, Value rows,
-    llvm::function_ref<void(IRValueBuilder &, const BlockPosition &)> body) const {
-  forRange(builder, loc, begin, end, 1, [&](OpBuilder &itemLoop, Value item) {
-    IndexMath at(itemLoop, loc);
-    Value blockRows = at.ceilDiv(rows, format.blockRows);
-    Value batch = at.div(item, rows);
-    Value blockRow = at.div(at.rem(item, rows), format.blockRows);
-    auto emitBlock = [&](OpBuilder &inner, Value blockCol, int64_t valid) {
-      IRValueBuilder b(inner, loc);
-      IndexMath in(inner, loc);
-      Value col = in.mul(blockCol, format.blockCols);
-      BlockPosition position;
-      position.real = in.add(in.mul(item, cols), col);
-      position.element = in.add(in.mul(item, paddedCols), col);
-      position.scale = scaleAddress.offset(inner, loc, batch, blockRows,
-                                           blockRow, blockCol);
-      position.factor = factorAddress.offset(inner, loc, batch, blockRows,
+    llvm::function_ref<void(IRValueBuilder &, const BlockPosition &)> body)
+    const {
+  forEachBlock(
+      builder, loc, itemSize, begin, end, cols, format.blockCols,
+      [&](OpBuilder &inner, Value item, Value blockCol, int64_t valid) {
+        IRValueBuilder b(inner, loc);
+        IndexMath at(inner, loc);
+        Value blockRows = at.ceilDiv(rows, format.blockRows);
+        Value batch = at.div(item, rows);
+        Value blockRow = at.div(at.rem(item, rows), format.blockRows);
+        Value col = at.mul(blockCol, format.blockCols);
+        BlockPosition position;
+        position.real = at.add(at.mul(item, cols), col);
+        position.element = at.add(at.mul(item, paddedCols), col);
+        position.scale = scaleAddress.offset(inner, loc, batch, blockRows,
                                              blockRow, blockCol);
-      position.valid = valid;
-      body(b, position);
-    };
-    int64_t fullBlocks = cols / format.blockCols;
-    forRange(itemLoop, loc, at.constant(0), at.constant(fullBlocks), 1,
-             [&](OpBuilder &inner, Value blockCol) {
-               emitBlock(inner, blockCol, format.blockCols);
-             });
-    if (int64_t rest = cols % format.blockCols)
-      emitBlock(itemLoop, at.constant(fullBlocks), rest);
-  });
+        position.factor = factorAddress.offset(inner, loc, batch, blockRows,
+                                               blockRow, blockCol);
+        position.valid = valid;
+        body(b, position);
+      });
 }
 
 static ScaleAddress linearLike(Type type) {
@@ -109,15 +89,31 @@ static ScaleAddress linearLike(Type type) {
       RankedTensorType::get(tensor.getShape(), tensor.getElementType()));
 }
 
+static RowWalk makeWalk(const Format &format, RankedTensorType real,
+                        RankedTensorType elements, RankedTensorType scales,
+                        const KernelSet &kernelSet) {
+  int64_t cols = real.getShape().back(), padded = elements.getShape().back();
+  return {format,
+          cols,
+          padded,
+          ScaleAddress(scales),
+          linearLike(scales),
+          kernelSet.itemSize(),
+          alignmentOf(kernelSet.bufferAlignment(), cols, format.blockCols,
+                      real.getElementType().getIntOrFloatBitWidth()),
+          alignmentOf(kernelSet.bufferAlignment(), padded, format.blockCols,
+                      getStorageWidth(elements.getElementType()))};
+}
+
 static bool isTiled(Value scales) {
   return scales && cast<RankedTensorType>(scales.getType()).getEncoding();
 }
 
-/// The scalar in a 0-d tensor, or null.
-static Value extractScalar(OpBuilder &builder, Location loc, Value tensor) {
-  if (!tensor)
-    return {};
-  return tensor::ExtractOp::create(builder, loc, tensor, ValueRange());
+/// The f32 at the start of a buffer.
+static Value firstReal(IRValueBuilder &b, Value buffer) {
+  Value zero =
+      arith::ConstantIndexOp::create(b.getBuilder(), b.getLoc(), 0);
+  return loadReal(b, buffer, zero);
 }
 
 static Value optionalBuffer(OpBuilder &builder, Location loc, Value tensor) {
@@ -144,8 +140,8 @@ LowerQuantize::matchAndRewrite(QuantizeOp op, OpAdaptor adaptor,
   auto elementsType = op.getElements().getType();
   Value blockTensor = op.getScales() ? op.getScales() : op.getEncode();
   auto blockTensorType = cast<RankedTensorType>(blockTensor.getType());
-  RowWalk walk{format, type.getShape().back(), elementsType.getShape().back(),
-               ScaleAddress(blockTensorType), linearLike(blockTensorType)};
+  RowWalk walk = makeWalk(format, type, elementsType, blockTensorType,
+                          kernelSet);
 
   IndexMath math(rewriter, loc);
   Extents extents = getExtents(rewriter, loc, adaptor.getSource(), type);
@@ -159,7 +155,7 @@ LowerQuantize::matchAndRewrite(QuantizeOp op, OpAdaptor adaptor,
   requireScales("scales", op.getScales(), adaptor.getScales());
   requireScales("zero points", op.getZeros(), adaptor.getZeros());
   requireScales("encode factors", op.getEncode(), adaptor.getEncode());
-  ResultBuffer result = allocateResult(rewriter, loc, elementsType, sizes);
+  ResultBuffer result = allocateResult(rewriter, loc, kernelSet, elementsType, sizes);
   KernelArgs args;
   size_t source = *args.add(inputBuffer(rewriter, loc, adaptor.getSource()));
   size_t elements = *args.add(result.flat);
@@ -168,10 +164,10 @@ LowerQuantize::matchAndRewrite(QuantizeOp op, OpAdaptor adaptor,
   auto zeros = args.add(optionalBuffer(rewriter, loc, adaptor.getZeros()));
   auto factors = args.add(optionalBuffer(rewriter, loc, adaptor.getEncode()));
   auto tensorScale =
-      args.add(extractScalar(rewriter, loc, adaptor.getTensorScale()));
-  auto seed = args.add(extractScalar(rewriter, loc, adaptor.getSeed()));
+      args.add(optionalBuffer(rewriter, loc, adaptor.getTensorScale()));
+  auto seed = args.add(optionalBuffer(rewriter, loc, adaptor.getSeed()));
 
-  func::FuncOp kernel = kernels.getOrCreate(
+  func::FuncOp kernel = kernelSet.getOrCreate(
       loc, "blockscale_quantize",
       kernelKey("quantize", args.values[source].getType(), walk.cols,
                 format.text(), static_cast<int>(rounding),
@@ -181,13 +177,17 @@ LowerQuantize::matchAndRewrite(QuantizeOp op, OpAdaptor adaptor,
       [&](OpBuilder &builder, Location loc, Value begin, Value end,
           ValueRange args) {
         std::pair<Value, Value> seedWords;
-        if (seed)
-          seedWords = splitWords(builder, loc, args[*seed]);
+        if (seed) {
+          Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+          Value wide = memref::LoadOp::create(builder, loc, args[*seed],
+                                              ValueRange{zero});
+          seedWords = splitWords(builder, loc, wide);
+        }
         walk.emit(
             builder, loc, begin, end, args[rows],
             [&](IRValueBuilder &b, const RowWalk::BlockPosition &at) {
               Value x = loadReals(b, args[source], at.real, format.blockCols,
-                                  at.valid);
+                                  at.valid, walk.realAlignment);
               std::optional<Value> random;
               if (seed) {
                 Value index = arith::IndexCastOp::create(
@@ -204,7 +204,7 @@ LowerQuantize::matchAndRewrite(QuantizeOp op, OpAdaptor adaptor,
               } else {
                 std::optional<Value> tensor, zero;
                 if (tensorScale)
-                  tensor = args[*tensorScale];
+                  tensor = firstReal(b, args[*tensorScale]);
                 if (zeros)
                   zero = loadZero(
                       b, format, loadScalarCode(b, args[*zeros], at.factor));
@@ -214,11 +214,13 @@ LowerQuantize::matchAndRewrite(QuantizeOp op, OpAdaptor adaptor,
                                       rounding, random);
               }
               storeCodes(b, codes, args[elements], at.element,
-                         format.element.width());
+                         format.element.width(), walk.elementAlignment);
             });
       });
-  kernels.launch(rewriter, loc, kernel, extents.allRows(math),
-                 grainFor(math, math.constant(walk.cols)), args.values);
+  kernelSet.launch(rewriter, loc, kernel,
+                   itemsOf(math, kernelSet.itemSize(), extents.allRows(math),
+                           walk.cols, format.blockCols),
+                   grainFor(math, math.constant(walk.cols)), args.values);
   rewriter.replaceOp(op, result.asTensor(rewriter, loc));
   return success();
 }
@@ -232,8 +234,8 @@ LowerDequantize::matchAndRewrite(DequantizeOp op, OpAdaptor adaptor,
   auto resultType = op.getResult().getType();
   auto scalesType = cast<RankedTensorType>(op.getScales().getType());
   int64_t cols = elementsType.getShape().back();
-  RowWalk walk{format, cols, cols, ScaleAddress(scalesType),
-               linearLike(scalesType)};
+  RowWalk walk = makeWalk(format, resultType, elementsType, scalesType,
+                          kernelSet);
 
   IndexMath math(rewriter, loc);
   Extents extents =
@@ -246,7 +248,7 @@ LowerDequantize::matchAndRewrite(DequantizeOp op, OpAdaptor adaptor,
     requireScalesOf(rewriter, loc, "dequantize: zero points", format, sizes,
                     adaptor.getZeros(),
                     cast<RankedTensorType>(op.getZeros().getType()));
-  ResultBuffer result = allocateResult(rewriter, loc, resultType, sizes);
+  ResultBuffer result = allocateResult(rewriter, loc, kernelSet, resultType, sizes);
   KernelArgs args;
   size_t elements =
       *args.add(inputBuffer(rewriter, loc, adaptor.getElements()));
@@ -255,9 +257,9 @@ LowerDequantize::matchAndRewrite(DequantizeOp op, OpAdaptor adaptor,
   size_t rows = *args.add(extents.rows);
   auto zeros = args.add(optionalBuffer(rewriter, loc, adaptor.getZeros()));
   auto tensorScale =
-      args.add(extractScalar(rewriter, loc, adaptor.getTensorScale()));
+      args.add(optionalBuffer(rewriter, loc, adaptor.getTensorScale()));
 
-  func::FuncOp kernel = kernels.getOrCreate(
+  func::FuncOp kernel = kernelSet.getOrCreate(
       loc, "blockscale_dequantize",
       kernelKey("dequantize", resultType.getElementType(), cols, format.text(),
                 isTiled(op.getScales())),
@@ -268,28 +270,32 @@ LowerDequantize::matchAndRewrite(DequantizeOp op, OpAdaptor adaptor,
             builder, loc, begin, end, args[rows],
             [&](IRValueBuilder &b, const RowWalk::BlockPosition &at) {
               Value codes = loadCodes(b, args[elements], at.element,
-                                      format.blockCols, format.element.width());
+                                      format.blockCols, format.element.width(),
+                                      walk.elementAlignment);
               std::optional<Value> zero, tensor;
               if (zeros)
                 zero = loadZero(
                     b, format, loadScalarCode(b, args[*zeros], at.factor));
               if (tensorScale)
-                tensor = args[*tensorScale];
+                tensor = firstReal(b, args[*tensorScale]);
               Value scale = decodeScale(
                   b, format.scale, loadScalarCode(b, args[scales], at.scale));
               Value x = decodeLanes(b, format, codes, scale, tensor, zero);
-              storeReals(b, x, args[reals], at.real, format.blockCols);
+              storeReals(b, x, args[reals], at.real, format.blockCols,
+                         walk.realAlignment);
             });
       });
-  kernels.launch(rewriter, loc, kernel, extents.allRows(math),
-                 grainFor(math, math.constant(cols)), args.values);
+  kernelSet.launch(rewriter, loc, kernel,
+                   itemsOf(math, kernelSet.itemSize(), extents.allRows(math),
+                           cols, format.blockCols),
+                   grainFor(math, math.constant(cols)), args.values);
   rewriter.replaceOp(op, result.asTensor(rewriter, loc));
   return success();
 }
 
-void cpu::populateQuantizeKernels(RewritePatternSet &patterns,
+void kernels::populateQuantizeKernels(RewritePatternSet &patterns,
                                   const TypeConverter &converter,
-                                  KernelSet &kernels) {
+                                  KernelSet &kernelSet) {
   patterns.add<LowerQuantize, LowerDequantize>(
-      converter, patterns.getContext(), kernels);
+      converter, patterns.getContext(), kernelSet);
 }

@@ -1,11 +1,11 @@
 //===-- SizeChecks.h - Dynamic sizes that must agree ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef BLOCKSCALE_LIB_TARGET_CPU_SIZECHECKS_H
-#define BLOCKSCALE_LIB_TARGET_CPU_SIZECHECKS_H
+#ifndef BLOCKSCALE_KERNELS_SIZECHECKS_H
+#define BLOCKSCALE_KERNELS_SIZECHECKS_H
 
 #include "mlir/IR/Builders.h"
 
-namespace blockscale::cpu {
+namespace blockscale::kernels {
 
 /// Emits a check that `actual` equals `expected` (indices), unless both are
 /// constants, which verifiers have compared. A mismatch ends the entry with
@@ -19,6 +19,6 @@ void requireSizes(mlir::OpBuilder &builder, mlir::Location loc,
                   const llvm::Twine &what, llvm::ArrayRef<mlir::Value> actual,
                   llvm::ArrayRef<mlir::Value> expected);
 
-} // namespace blockscale::cpu
+} // namespace blockscale::kernels
 
-#endif // BLOCKSCALE_LIB_TARGET_CPU_SIZECHECKS_H
+#endif // BLOCKSCALE_KERNELS_SIZECHECKS_H

@@ -1,19 +1,18 @@
 //===-- ScaleKernel.cpp - Block scales by a scale rule --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "AmaxKernel.h"
-#include "HostSide.h"
-#include "Kernels.h"
-#include "LaneAccess.h"
+#include "blockscale/Kernels/HostSide.h"
+#include "blockscale/Kernels/Patterns.h"
+#include "blockscale/Kernels/LaneAccess.h"
 
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
 #include "blockscale/Numerics/BlockScaling.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace blockscale;
-using namespace blockscale::cpu;
+using namespace blockscale::kernels;
 
 namespace {
 
@@ -22,24 +21,38 @@ struct LowerScale : KernelPattern<ScaleOp> {
   LogicalResult
   matchAndRewrite(ScaleOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override;
+
+private:
+  /// Writes the tensor scale that belongs to an amax.
+  void storeTensorScale(OpBuilder &builder, Location loc, const Format &format,
+                        const ScaleRule &rule, Value amax,
+                        Value tensorScale) const;
 };
 
-/// The code of a scale kernel. Its arguments: source, rows of a batch, amax,
-/// scales, then zero points and encode factors where they exist.
+/// The level of the tensor whose amax, as f32 or its bits, lies in a buffer.
+TensorLevel<Value> levelOf(IRValueBuilder &b, const Format &format,
+                           const ScaleRule &rule, Value amaxBuffer) {
+  if (!amaxBuffer)
+    return tensorLevel(b, format, rule, b.f32(0));
+  Value zero =
+      arith::ConstantIndexOp::create(b.getBuilder(), b.getLoc(), 0);
+  Value bits = loadScalarCode(b, amaxBuffer, zero);
+  return tensorLevel(b, format, rule, b.asFloat(bits));
+}
+
+/// The code of a scale kernel.
 struct ScaleKernel {
   Format format;
   ScaleRule rule;
   int64_t cols;
+  ItemSize itemSize;
+  int64_t alignment;
   ScaleAddress scaleAddress;
   /// Zero points and encode factors are linear.
   ScaleAddress factorAddress;
-  bool hasZeros, hasFactors;
-  ValueRange args;
+  /// Buffers; amax, zeros and factors may be null. `rows` are those of a batch.
+  Value source, rows, scales, amax, zeros, factors;
   TensorLevel<Value> level;
-
-  Value source() const { return args[0]; }
-  Value rows() const { return args[1]; }
-  Value amax() const { return args[2]; }
 
   /// Loops over the rows of a block with lanewise state.
   SmallVector<Value>
@@ -64,7 +77,8 @@ SmallVector<Value> ScaleKernel::overRows(
         body) const {
   if (format.blockRows == 1) {
     IRValueBuilder b(builder, loc);
-    Value x = loadReals(b, source(), firstIndex, format.blockCols, valid);
+    Value x = loadReals(b, source, firstIndex, format.blockCols, valid,
+                        alignment);
     return body(b, x, initial);
   }
   // The first trip makes the state lanewise.
@@ -85,7 +99,8 @@ SmallVector<Value> ScaleKernel::overRows(
         IRValueBuilder b(inner, loc);
         IndexMath at(inner, loc);
         Value index = at.add(firstIndex, at.mul(row, cols));
-        Value x = loadReals(b, source(), index, format.blockCols, valid);
+        Value x = loadReals(b, source, index, format.blockCols, valid,
+                            alignment);
         scf::YieldOp::create(inner, loc, body(b, x, state));
       });
   return SmallVector<Value>(loop.getResults());
@@ -124,44 +139,37 @@ void ScaleKernel::emitBlock(OpBuilder &builder, Location loc, Value batch,
     chosen = pick(b, choices[0], b.reduceFAdd(errors[0]), choices[1],
                   b.reduceFAdd(errors[1]));
   }
-  Value blockRows = math.ceilDiv(rows(), format.blockRows);
-  storeScalarCode(b, chosen.scaleCode, args[3],
+  Value blockRows = math.ceilDiv(rows, format.blockRows);
+  storeScalarCode(b, chosen.scaleCode, scales,
                   scaleAddress.offset(builder, loc, batch, blockRows, blockRow,
                                       blockCol));
   Value factorIndex = factorAddress.offset(builder, loc, batch, blockRows,
                                            blockRow, blockCol);
-  if (hasZeros)
-    storeScalarCode(b, storeZero(b, format, chosen.zero), args[4], factorIndex);
-  if (hasFactors)
-    storeScalarCode(b, b.asInt(chosen.encode), args[4 + hasZeros], factorIndex);
+  if (zeros)
+    storeScalarCode(b, storeZero(b, format, chosen.zero), zeros, factorIndex);
+  if (factors)
+    storeScalarCode(b, b.asInt(chosen.encode), factors, factorIndex);
 }
 
 void ScaleKernel::emit(OpBuilder &builder, Location loc, Value begin,
                        Value end) {
   IRValueBuilder outside(builder, loc);
-  level = tensorLevel(outside, format, rule, amax());
-  forRange(builder, loc, begin, end, 1, [&](OpBuilder &itemLoop, Value item) {
-    IndexMath at(itemLoop, loc);
-    Value blockRows = at.ceilDiv(rows(), format.blockRows);
-    Value batch = at.div(item, blockRows);
-    Value blockRow = at.rem(item, blockRows);
-    Value row = at.mul(blockRow, format.blockRows);
-    Value rowCount =
-        at.min(at.sub(rows(), row), at.constant(format.blockRows));
-    Value rowIndex = at.mul(at.add(at.mul(batch, rows()), row), cols);
-    int64_t fullBlocks = cols / format.blockCols;
-    forRange(itemLoop, loc, at.constant(0), at.constant(fullBlocks), 1,
-             [&](OpBuilder &inner, Value blockCol) {
-               IndexMath in(inner, loc);
-               emitBlock(inner, loc, batch, blockRow, blockCol,
-                         in.add(rowIndex, in.mul(blockCol, format.blockCols)),
-                         rowCount, format.blockCols);
-             });
-    if (int64_t rest = cols % format.blockCols)
-      emitBlock(itemLoop, loc, batch, blockRow, at.constant(fullBlocks),
-                at.add(rowIndex, fullBlocks * format.blockCols), rowCount,
-                rest);
-  });
+  level = levelOf(outside, format, rule, amax);
+  forEachBlock(
+      builder, loc, itemSize, begin, end, cols, format.blockCols,
+      [&](OpBuilder &inner, Value item, Value blockCol, int64_t valid) {
+        IndexMath at(inner, loc);
+        Value blockRows = at.ceilDiv(rows, format.blockRows);
+        Value batch = at.div(item, blockRows);
+        Value blockRow = at.rem(item, blockRows);
+        Value row = at.mul(blockRow, format.blockRows);
+        Value rowCount =
+            at.min(at.sub(rows, row), at.constant(format.blockRows));
+        Value rowIndex = at.mul(at.add(at.mul(batch, rows), row), cols);
+        emitBlock(inner, loc, batch, blockRow, blockCol,
+                  at.add(rowIndex, at.mul(blockCol, format.blockCols)),
+                  rowCount, valid);
+      });
 }
 
 LogicalResult
@@ -172,74 +180,114 @@ LowerScale::matchAndRewrite(ScaleOp op, OpAdaptor adaptor,
   const ScaleRule &rule = op.getRule().getValue();
   auto type = op.getSource().getType();
   IndexMath math(rewriter, loc);
-  IRValueBuilder b(rewriter, loc);
   Extents extents = getExtents(rewriter, loc, adaptor.getSource(), type);
   Value source = inputBuffer(rewriter, loc, adaptor.getSource());
 
-  Value amax;
+  KernelArgs args;
+  size_t sourceArg = *args.add(source);
+  size_t rowsArg = *args.add(extents.rows);
+  std::optional<size_t> amaxArg;
   if (adaptor.getAmax())
-    amax = tensor::ExtractOp::create(rewriter, loc, adaptor.getAmax(),
-                                     ValueRange());
+    amaxArg = args.add(inputBuffer(rewriter, loc, adaptor.getAmax()));
   else if (format.hasTensorScale)
-    amax = launchAmax(rewriter, loc, kernels, source,
-                      math.mul(extents.allRows(math), extents.cols));
-  else
-    amax = b.f32(0);
+    amaxArg = args.add(
+        launchAmax(rewriter, loc, kernelSet, source,
+                   math.mul(extents.allRows(math), extents.cols)));
 
-  Value blockRows = math.ceilDiv(extents.rows, format.blockRows);
   SmallVector<Value> sizes = getScaleSizes(
       math, format, getSizes(rewriter, loc, adaptor.getSource(), type));
-  SmallVector<Value> args{source, extents.rows, amax};
   SmallVector<Value> results(op->getNumResults());
-  auto addResult = [&](Value result) {
+  auto addResult = [&](Value result) -> std::optional<size_t> {
     if (!result)
-      return;
-    ResultBuffer buffer = allocateResult(
-        rewriter, loc, cast<RankedTensorType>(result.getType()), sizes);
-    args.push_back(buffer.flat);
+      return std::nullopt;
+    ResultBuffer buffer =
+        allocateResult(rewriter, loc, kernelSet,
+                       cast<RankedTensorType>(result.getType()), sizes);
     results[cast<OpResult>(result).getResultNumber()] =
         buffer.asTensor(rewriter, loc);
+    return args.add(buffer.flat);
   };
-  addResult(op.getScales());
-  addResult(op.getZeros());
-  addResult(op.getEncode());
+  size_t scalesArg = *addResult(op.getScales());
+  std::optional<size_t> zerosArg = addResult(op.getZeros());
+  std::optional<size_t> factorsArg = addResult(op.getEncode());
   if (Value tensorScale = op.getTensorScale()) {
-    ResultBuffer buffer = allocateResult(
-        rewriter, loc, cast<RankedTensorType>(tensorScale.getType()), {});
-    Value decode = tensorLevel(b, format, rule, amax).decode;
-    memref::StoreOp::create(rewriter, loc, decode, buffer.memref, ValueRange());
+    ResultBuffer buffer =
+        allocateResult(rewriter, loc, kernelSet,
+                       cast<RankedTensorType>(tensorScale.getType()), {});
+    storeTensorScale(rewriter, loc, format, rule, args.values[*amaxArg],
+                     buffer.flat);
     results[cast<OpResult>(tensorScale).getResultNumber()] =
         buffer.asTensor(rewriter, loc);
   }
 
-  SmallVector<Type> argTypes;
-  for (Value arg : args)
-    argTypes.push_back(arg.getType());
   auto scalesType = cast<RankedTensorType>(op.getScales().getType());
   ScaleAddress scaleAddress(scalesType);
   ScaleAddress linear(RankedTensorType::get(scalesType.getShape(),
                                             scalesType.getElementType()));
-  func::FuncOp kernel = kernels.getOrCreate(
-      loc, "blockscale_scale",
+  std::string key =
       kernelKey("scale", source.getType(), extents.cols, format.text(),
-                rule.text(), scaleAddress.isTiled()),
-      argTypes,
+                rule.text(), scaleAddress.isTiled(),
+                amaxArg ? args.values[*amaxArg].getType() : Type());
+  func::FuncOp kernel = kernelSet.getOrCreate(
+      loc, "blockscale_scale", key, args.types(),
       [&](OpBuilder &builder, Location loc, Value begin, Value end,
           ValueRange args) {
-        ScaleKernel{format, rule, extents.cols, scaleAddress, linear,
-                    op.getZeros() != nullptr, op.getEncode() != nullptr, args,
+        auto optional = [&](std::optional<size_t> index) {
+          return index ? args[*index] : Value();
+        };
+        int64_t alignment = alignmentOf(
+            kernelSet.bufferAlignment(), extents.cols, format.blockCols,
+            type.getElementType().getIntOrFloatBitWidth());
+        ScaleKernel{format,
+                    rule,
+                    extents.cols,
+                    kernelSet.itemSize(),
+                    alignment,
+                    scaleAddress,
+                    linear,
+                    args[sourceArg],
+                    args[rowsArg],
+                    args[scalesArg],
+                    optional(amaxArg),
+                    optional(zerosArg),
+                    optional(factorsArg),
                     {}}
             .emit(builder, loc, begin, end);
       });
-  kernels.launch(rewriter, loc, kernel, math.mul(extents.batch, blockRows),
-                 grainFor(math, math.constant(extents.cols * format.blockRows)),
-                 args);
+  Value blockRows =
+      math.mul(extents.batch, math.ceilDiv(extents.rows, format.blockRows));
+  kernelSet.launch(
+      rewriter, loc, kernel,
+      itemsOf(math, kernelSet.itemSize(), blockRows, extents.cols,
+              format.blockCols),
+      grainFor(math, math.constant(extents.cols * format.blockRows)),
+      args.values);
   rewriter.replaceOp(op, results);
   return success();
 }
 
-void cpu::populateScaleKernel(RewritePatternSet &patterns,
+void LowerScale::storeTensorScale(OpBuilder &builder, Location loc,
+                                  const Format &format, const ScaleRule &rule,
+                                  Value amax, Value tensorScale) const {
+  IndexMath math(builder, loc);
+  func::FuncOp kernel = kernelSet.getOrCreate(
+      loc, "blockscale_tensor_scale",
+      kernelKey("tensor_scale", format.text(), rule.text(), amax.getType()),
+      {amax.getType(), tensorScale.getType()},
+      [&](OpBuilder &builder, Location loc, Value begin, Value end,
+          ValueRange args) {
+        forRange(builder, loc, begin, end, 1, [&](OpBuilder &inner, Value i) {
+          IRValueBuilder b(inner, loc);
+          Value decode = levelOf(b, format, rule, args[0]).decode;
+          storeScalarCode(b, b.asInt(decode), args[1], i);
+        });
+      });
+  kernelSet.launch(builder, loc, kernel, math.constant(1), math.constant(1),
+                   {amax, tensorScale});
+}
+
+void kernels::populateScaleKernel(RewritePatternSet &patterns,
                               const TypeConverter &converter,
-                              KernelSet &kernels) {
-  patterns.add<LowerScale>(converter, patterns.getContext(), kernels);
+                              KernelSet &kernelSet) {
+  patterns.add<LowerScale>(converter, patterns.getContext(), kernelSet);
 }

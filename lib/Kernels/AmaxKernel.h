@@ -1,0 +1,18 @@
+//===-- AmaxKernel.h - Largest magnitude of a tensor ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef BLOCKSCALE_KERNELS_AMAXKERNEL_H
+#define BLOCKSCALE_KERNELS_AMAXKERNEL_H
+
+#include "blockscale/Kernels/HostSide.h"
+
+namespace blockscale::kernels {
+
+/// Computes the amax of the `size` reals of a flat buffer: the bits of an f32
+/// in a flat buffer of one i32.
+mlir::Value launchAmax(mlir::OpBuilder &builder, mlir::Location loc,
+                       KernelSet &kernelSet, mlir::Value source,
+                       mlir::Value size);
+
+} // namespace blockscale::kernels
+
+#endif // BLOCKSCALE_KERNELS_AMAXKERNEL_H
