@@ -10,6 +10,7 @@ function(blockscale_add_library name)
   cmake_parse_arguments(ARG "" "" "BLOCKSCALE_LIBS;MLIR_LIBS;DEPENDS" ${ARGN})
   add_mlir_library(${name} ${ARG_UNPARSED_ARGUMENTS}
     EXCLUDE_FROM_LIBMLIR
+    PARTIAL_SOURCES_INTENDED
     DISABLE_INSTALL
     DEPENDS ${ARG_DEPENDS})
   target_link_libraries(${name} PUBLIC ${ARG_BLOCKSCALE_LIBS})

@@ -5,6 +5,7 @@
 #include "blockscale/Dialect/BlockScale/Transforms/Passes.h"
 #include "blockscale/Pipeline/Pipeline.h"
 #include "blockscale/Target/CPU/Passes.h"
+#include "blockscale/Target/NVIDIA/Passes.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/InitAllDialects.h"
@@ -25,6 +26,7 @@ void blockscale::registerAllBlockScaleDialects(
 void blockscale::registerAllBlockScalePasses() {
   registerBlockScalePasses();
   cpu::registerBlockScaleCPUPasses();
+  nvidia::registerBlockScaleNVIDIAPasses();
   registerBlockScalePipelines();
 }
 

@@ -120,7 +120,8 @@ blockscale::cpu::emitObject(Module &module, const Processor &processor) {
 // Linking
 //===----------------------------------------------------------------------===//
 
-static Expected<std::string> findArchive(StringRef toolPath) {
+static Expected<std::string> findArchive(StringRef name,
+                                         StringRef toolPath) {
   SmallString<128> path;
   if (std::optional<std::string> directory =
           sys::Process::GetEnv("BLOCKSCALE_LIBRARY_DIR")) {
@@ -129,7 +130,7 @@ static Expected<std::string> findArchive(StringRef toolPath) {
     path = sys::path::parent_path(sys::path::parent_path(toolPath));
     sys::path::append(path, "lib");
   }
-  sys::path::append(path, "libblockscale_cpu.a");
+  sys::path::append(path, name);
   if (!sys::fs::exists(path))
     return ::error("can't find '" + path + "', which compiled libraries "
                    "contain: set BLOCKSCALE_LIBRARY_DIR to its directory");
@@ -145,8 +146,8 @@ static Expected<std::string> findLinker() {
 }
 
 Error blockscale::cpu::linkShared(StringRef object, StringRef output,
-                                  StringRef toolPath) {
-  Expected<std::string> archive = findArchive(toolPath);
+                                  StringRef archiveName, StringRef toolPath) {
+  Expected<std::string> archive = findArchive(archiveName, toolPath);
   if (!archive)
     return archive.takeError();
   Expected<std::string> linker = findLinker();

@@ -4,6 +4,7 @@
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
 #include "blockscale/Target/CPU/Passes.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/Support/JSON.h"
 
 namespace blockscale::cpu {
@@ -17,6 +18,8 @@ using namespace blockscale;
 namespace {
 
 struct EmitEntries : cpu::impl::EmitEntriesPassBase<EmitEntries> {
+  using EmitEntriesPassBase::EmitEntriesPassBase;
+
   void runOnOperation() override;
 
 private:
@@ -71,6 +74,26 @@ static llvm::json::Array describeAll(ArrayAttr types) {
   return all;
 }
 
+/// The kernels of every gpu.module and how they are launched.
+static llvm::json::Array describeKernels(ModuleOp module) {
+  llvm::json::Array kernels;
+  for (auto device : module.getOps<gpu::GPUModuleOp>())
+    for (auto kernel : device.getOps<LLVM::LLVMFuncOp>()) {
+      auto shape = kernel->getAttrOfType<DictionaryAttr>("blockscale.launch");
+      if (!shape)
+        continue;
+      auto number = [&](StringRef key) {
+        return shape.getAs<IntegerAttr>(key).getInt();
+      };
+      kernels.push_back(llvm::json::Object{
+          {"name", kernel.getSymName()},
+          {"block", llvm::json::Array{number("block"), 1, 1}},
+          {"cluster", llvm::json::Array{number("cluster"), 1, 1}},
+          {"shared_bytes", number("shared")}});
+    }
+  return kernels;
+}
+
 LogicalResult EmitEntries::emitEntry(LLVM::LLVMFuncOp function,
                                      ArrayAttr inputs, ArrayAttr results) {
   Location loc = function.getLoc();
@@ -116,8 +139,10 @@ LogicalResult EmitEntries::emitEntry(LLVM::LLVMFuncOp function,
 
 void EmitEntries::emitManifest(llvm::json::Array entries) {
   llvm::json::Object manifest{{"version", 1},
-                              {"target", "cpu"},
+                              {"target", target.getValue()},
                               {"entries", std::move(entries)}};
+  if (target != "cpu")
+    manifest["kernels"] = describeKernels(getOperation());
   std::string text;
   llvm::raw_string_ostream(text) << llvm::json::Value(std::move(manifest));
   text.push_back('\0');

@@ -153,6 +153,5 @@ void MarkKernels::runOnOperation() {
       kernel.setArgAttr(index, NVVM::NVVMDialect::getGridConstantAttrName(),
                         builder.getUnitAttr());
     }
-    kernel->removeAttr(nvidia::kLaunchAttr);
   }
 }

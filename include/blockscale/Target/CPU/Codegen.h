@@ -39,12 +39,12 @@ std::unique_ptr<llvm::Module> translate(mlir::ModuleOp module,
 llvm::Expected<std::string> emitObject(llvm::Module &module,
                                        const Processor &processor);
 
-/// Links an object file with libblockscale_cpu.a into a shared library at
-/// `output`, which is replaced as a whole or not at all. `toolPath` is the
-/// running program: the archive lies in its ../lib, or where
-/// BLOCKSCALE_LIBRARY_DIR says.
+/// Links an object file with an archive of the runtime (libblockscale_cpu.a,
+/// libblockscale_gpu.a) into a shared library at `output`, which is replaced
+/// as a whole or not at all. `toolPath` is the running program: the archive
+/// lies in its ../lib, or where BLOCKSCALE_LIBRARY_DIR says.
 llvm::Error linkShared(llvm::StringRef object, llvm::StringRef output,
-                       llvm::StringRef toolPath);
+                       llvm::StringRef archive, llvm::StringRef toolPath);
 
 } // namespace blockscale::cpu
 

@@ -80,8 +80,13 @@ def EmitEntriesPass : Pass<"blockscale-cpu-emit-entries", "::mlir::ModuleOp"> {
     Runs on the LLVM dialect. For each function with `blockscale.entry`, adds
     `blockscale_entry_<name>(args)`, which takes descriptors by pointer, and
     describes it in the global `blockscale_manifest` (docs/Runtime.md). Every
-    other function becomes internal.
+    other function becomes internal. Kernels in a `gpu.module` are listed with
+    their threads and shared memory.
   }];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"\"cpu\"",
+           "What the library is compiled for: cpu, or a chip.">,
+  ];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 

@@ -1,0 +1,88 @@
+//===-- GPUCompiler.cpp - A module for an NVIDIA chip ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "blockscale/Pipeline/GPUCompiler.h"
+#include "blockscale/Pipeline/Pipeline.h"
+#include "blockscale/Target/CPU/Passes.h"
+#include "blockscale/Target/NVIDIA/Codegen.h"
+#include "blockscale/Target/NVIDIA/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace blockscale;
+
+void blockscale::addGPUKernelStage(OpPassManager &pm, StringRef chip) {
+  nvidia::LowerToNVIDIAPassOptions options;
+  options.chip = chip.str();
+  pm.addPass(nvidia::createLowerToNVIDIAPass(options));
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void blockscale::addGPULowerStage(OpPassManager &pm) {
+  pm.addPass(cpu::createApproximateMathPass());
+  arith::ArithExpandOpsPassOptions expand;
+  expand.includeBf16 = true;
+  pm.addPass(arith::createArithExpandOpsPass(expand));
+  pm.addPass(createLoopInvariantCodeMotionPass());
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createSCFToControlFlowPass());
+  ConvertVectorToLLVMPassOptions vectors;
+  vectors.force32BitVectorIndices = false;
+  pm.addPass(createConvertVectorToLLVMPass(vectors));
+  pm.addPass(createConvertMathToLLVMPass());
+  // Device memory: the runtime's allocator.
+  FinalizeMemRefToLLVMConversionPassOptions memory;
+  memory.useGenericFunctions = true;
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass(memory));
+  pm.addPass(createConvertIndexToLLVMPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(createConvertNVVMToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addNestedPass<gpu::GPUModuleOp>(nvidia::createMarkKernelsPass());
+  pm.addPass(nvidia::createLowerLaunchCallsPass());
+}
+
+void blockscale::addGPUPipeline(OpPassManager &pm, StringRef chip) {
+  addPrepareStage(pm);
+  addGPUKernelStage(pm, chip);
+  addBufferizeStage(pm);
+  addGPULowerStage(pm);
+}
+
+static gpu::GPUModuleOp kernelsOf(ModuleOp module) {
+  return module.lookupSymbol<gpu::GPUModuleOp>(nvidia::kKernelModule);
+}
+
+llvm::Expected<std::string>
+blockscale::emitKernels(ModuleOp module, const nvidia::Chip &chip) {
+  return nvidia::emitPTX(kernelsOf(module), chip);
+}
+
+LogicalResult blockscale::finishHost(ModuleOp module, StringRef ptx,
+                                     const nvidia::Chip &chip) {
+  PassManager passes(module.getContext());
+  cpu::EmitEntriesPassOptions entries;
+  entries.target = chip.name.str();
+  passes.addPass(cpu::createEmitEntriesPass(entries));
+  if (failed(passes.run(module)))
+    return failure();
+  kernelsOf(module).erase();
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  std::string text = ptx.str();
+  text.push_back('\0');
+  LLVM::GlobalOp::create(
+      builder, module.getLoc(),
+      LLVM::LLVMArrayType::get(builder.getI8Type(), text.size()),
+      /*isConstant=*/true, LLVM::Linkage::External, "blockscale_ptx",
+      builder.getStringAttr(text));
+  return success();
+}
