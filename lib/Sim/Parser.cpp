@@ -1,0 +1,517 @@
+//===-- Parser.cpp - PTX text to syntax -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "Lexer.h"
+#include "Syntax.h"
+
+namespace blockscale::sim {
+
+namespace {
+class Parser {
+public:
+  Parser(std::vector<Token> tokens, std::string &error)
+      : tokens(std::move(tokens)), error(error) {}
+  bool module(Syntax &syntax);
+
+private:
+  const Token &peek(size_t ahead = 0) const {
+    return tokens[std::min(at + ahead, tokens.size() - 1)];
+  }
+  Token next() { return tokens[at + 1 < tokens.size() ? at++ : at]; }
+  bool accept(std::string_view text) {
+    if (!peek().is(text))
+      return false;
+    next();
+    return true;
+  }
+  bool fail(const std::string &expected) {
+    if (error.empty())
+      error = "line " + std::to_string(peek().line) + ": expects " + expected +
+              ", but got '" + std::string(peek().text) + "'";
+    return false;
+  }
+  bool expect(std::string_view text) {
+    return accept(text) || fail("'" + std::string(text) + "'");
+  }
+  bool integer(uint64_t &value);
+  bool skipBraces();
+  bool variable(Space space, bool isRegister, std::vector<Variable> &out);
+  bool initializer(Variable &variable, uint64_t &index);
+  bool declarations(Space space, bool isRegister, std::vector<Variable> &out);
+  bool parameters(std::vector<Variable> &out);
+  bool function(Syntax &syntax, bool isEntry);
+  bool directive(Syntax &syntax);
+  bool triple(std::optional<std::array<uint32_t, 3>> &out);
+  bool block(Function &function, uint32_t scope);
+  bool statement(Function &function, uint32_t scope);
+  bool instruction(Function &function, uint32_t scope);
+  bool operand(Operand &out);
+  bool list(std::string_view close, std::vector<Operand> &out);
+
+  std::vector<Token> tokens;
+  size_t at = 0;
+  std::string &error;
+};
+} // namespace
+
+bool Parser::integer(uint64_t &value) {
+  bool minus = accept("-");
+  if (peek().kind != Token::Integer)
+    return fail("an integer");
+  value = next().bits;
+  if (minus)
+    value = -value;
+  return true;
+}
+
+bool Parser::skipBraces() {
+  if (!expect("{"))
+    return false;
+  for (unsigned depth = 1; depth;) {
+    if (peek().kind == Token::End)
+      return fail("'}'");
+    Token token = next();
+    depth += token.is("{");
+    depth -= token.is("}");
+  }
+  return true;
+}
+
+bool Parser::initializer(Variable &variable, uint64_t &index) {
+  if (accept("{")) {
+    while (!accept("}")) {
+      if (!initializer(variable, index))
+        return false;
+      if (!peek().is("}") && !expect(","))
+        return false;
+    }
+    return true;
+  }
+  Variable::Init init{index++, 0, ""};
+  bool minus = accept("-");
+  const Token token = next();
+  switch (token.kind) {
+  case Token::Integer:
+    init.bits = minus ? -token.bits : token.bits;
+    break;
+  case Token::Float32:
+  case Token::Float64:
+    init.bits = token.bits;
+    if (minus)
+      init.bits ^= uint64_t(1) << (bitWidth(variable.type) - 1);
+    break;
+  case Token::Name:
+    init.name = std::string(token.text);
+    if (init.name == "generic") {
+      if (!expect("("))
+        return false;
+      init.name = std::string(next().text);
+      if (!expect(")"))
+        return false;
+    }
+    if (accept("+") && !integer(init.bits))
+      return false;
+    break;
+  default:
+    --at;
+    return fail("an initial value");
+  }
+  variable.init.push_back(init);
+  return true;
+}
+
+/// After the space: `.align 8 .v2 .b8 name[16] = {...}`, one or several.
+bool Parser::variable(Space space, bool isRegister,
+                      std::vector<Variable> &out) {
+  Variable base;
+  base.space = space;
+  base.isRegister = isRegister;
+  base.line = peek().line;
+  uint64_t width = 1;
+  bool aligned = false;
+  while (peek().kind == Token::Name && peek().text[0] == '.') {
+    std::string_view name = next().text;
+    if (name == ".align" || name == ".attribute") {
+      if (name == ".attribute") {
+        while (!accept(")"))
+          next();
+        continue;
+      }
+      aligned = true;
+      if (!integer(base.align))
+        return false;
+    } else if (name == ".v2" || name == ".v4" || name == ".v8") {
+      width = name[2] - '0';
+    } else if (Type type = typeFromName(name.substr(1)); type != Type::None) {
+      base.type = type;
+      // A parameter may be a pointer: `.u64 .ptr .global .align 16 name`.
+      if (accept(".ptr"))
+        while (peek().kind == Token::Name && peek().text[0] == '.') {
+          bool isAlign = next().text == ".align";
+          uint64_t ignored;
+          if (isAlign && !integer(ignored))
+            return false;
+        }
+    } else {
+      --at;
+      return fail("a type");
+    }
+  }
+  if (base.type == Type::None)
+    return fail("a type");
+  if (!aligned)
+    base.align = std::max<uint64_t>(1, width * bitWidth(base.type) / 8);
+  base.count = width;
+  do {
+    Variable variable = base;
+    if (peek().kind != Token::Name)
+      return fail("a name");
+    variable.name = std::string(next().text);
+    if (isRegister && accept("<")) {
+      uint64_t count = 0;
+      if (!integer(count) || !expect(">"))
+        return false;
+      for (uint64_t i = 0; i < count; ++i) {
+        out.push_back(base);
+        out.back().name = variable.name + std::to_string(i);
+      }
+      continue;
+    }
+    while (accept("[")) {
+      variable.isArray = true;
+      uint64_t extent = 0;
+      if (peek().is("]"))
+        variable.unsized = true;
+      else if (!integer(extent))
+        return false;
+      variable.count *= extent;
+      if (!expect("]"))
+        return false;
+    }
+    uint64_t index = 0;
+    if (accept("=") && !initializer(variable, index))
+      return false;
+    if (variable.unsized && index)
+      variable.count = index * width, variable.unsized = false;
+    out.push_back(std::move(variable));
+  } while (accept(","));
+  return true;
+}
+
+bool Parser::declarations(Space space, bool isRegister,
+                          std::vector<Variable> &out) {
+  return variable(space, isRegister, out) && expect(";");
+}
+
+bool Parser::parameters(std::vector<Variable> &out) {
+  while (!accept(")")) {
+    bool isRegister = peek().is(".reg");
+    if (!accept(".param") && !accept(".reg"))
+      return fail("'.param'");
+    // One each: `.param .b32 a, .param .b32 b`.
+    std::vector<Variable> one;
+    size_t before = at;
+    while (!peek().is(",") && !peek().is(")") && peek().kind != Token::End)
+      next();
+    size_t stop = at;
+    at = before;
+    Token saved = tokens[stop];
+    tokens[stop].text = ";";
+    tokens[stop].kind = Token::Mark;
+    bool good = variable(Space::Param, isRegister, one) && at == stop;
+    tokens[stop] = saved;
+    if (!good)
+      return fail("a parameter");
+    out.push_back(one.front());
+    if (!peek().is(")") && !expect(","))
+      return false;
+  }
+  return true;
+}
+
+bool Parser::triple(std::optional<std::array<uint32_t, 3>> &out) {
+  std::array<uint32_t, 3> value = {1, 1, 1};
+  for (unsigned i = 0; i < 3; ++i) {
+    uint64_t extent = 0;
+    if (!integer(extent))
+      return false;
+    value[i] = extent;
+    if (!accept(","))
+      break;
+  }
+  out = value;
+  return true;
+}
+
+bool Parser::function(Syntax &syntax, bool isEntry) {
+  Function function;
+  function.isEntry = isEntry;
+  function.line = peek().line;
+  accept(".attribute");
+  if (accept("(") && !parameters(function.results))
+    return false;
+  if (peek().kind != Token::Name)
+    return fail("a function's name");
+  function.name = std::string(next().text);
+  if (accept("(") && !parameters(function.params))
+    return false;
+  while (peek().kind == Token::Name && peek().text[0] == '.') {
+    std::string_view name = next().text;
+    std::optional<std::array<uint32_t, 3>> ignored;
+    if (name == ".reqntid") {
+      if (!triple(function.requiredBlock))
+        return false;
+    } else if (name == ".maxntid") {
+      if (!triple(function.maxBlock))
+        return false;
+    } else if (name == ".reqnctapercluster") {
+      if (!triple(function.cluster))
+        return false;
+    } else if (name == ".pragma") {
+      next();
+      if (!expect(";"))
+        return false;
+    } else if (peek().kind == Token::Integer && !triple(ignored)) {
+      return false;
+    }
+  }
+  if (!accept(";")) {
+    function.hasBody = true;
+    function.scopes.emplace_back();
+    if (!expect("{") || !block(function, 0))
+      return false;
+  }
+  // A definition replaces its declaration.
+  for (Function &other : syntax.functions)
+    if (other.name == function.name) {
+      if (function.hasBody)
+        other = std::move(function);
+      return true;
+    }
+  syntax.functions.push_back(std::move(function));
+  return true;
+}
+
+bool Parser::directive(Syntax &syntax) {
+  if (peek().kind != Token::Name || peek().text[0] != '.')
+    return fail("a directive");
+  std::string_view name = next().text;
+  if (name == ".version") {
+    syntax.version = std::string(next().text);
+    return true;
+  }
+  if (name == ".target") {
+    syntax.target = std::string(next().text);
+    while (accept(","))
+      next();
+    return true;
+  }
+  if (name == ".address_size") {
+    uint64_t bits = 0;
+    if (!integer(bits))
+      return false;
+    return bits == 64 || (--at, fail("64"));
+  }
+  if (name == ".visible" || name == ".extern" || name == ".weak" ||
+      name == ".common")
+    return true;
+  if (name == ".entry" || name == ".func")
+    return function(syntax, name == ".entry");
+  if (name == ".global")
+    return declarations(Space::Global, false, syntax.globals);
+  if (name == ".const")
+    return declarations(Space::Const, false, syntax.globals);
+  if (name == ".shared")
+    return declarations(Space::Shared, false, syntax.globals);
+  if (name == ".file" || name == ".pragma" || name == ".alias") {
+    uint32_t line = peek().line;
+    while (peek().line == line && peek().kind != Token::End)
+      next();
+    return true;
+  }
+  if (name == ".section") {
+    while (!peek().is("{") && peek().kind != Token::End)
+      next();
+    return skipBraces();
+  }
+  --at;
+  return fail("a directive");
+}
+
+bool Parser::block(Function &function, uint32_t scope) {
+  while (!accept("}")) {
+    if (peek().kind == Token::End)
+      return fail("'}'");
+    if (!statement(function, scope))
+      return false;
+  }
+  return true;
+}
+
+bool Parser::statement(Function &function, uint32_t scope) {
+  if (accept(";"))
+    return true;
+  if (accept("{")) {
+    function.scopes.emplace_back();
+    function.scopes.back().parent = scope;
+    return block(function, function.scopes.size() - 1);
+  }
+  const Token &token = peek();
+  if (token.kind == Token::Name && token.text[0] == '.') {
+    std::string_view name = next().text;
+    static constexpr std::pair<std::string_view, Space> spaces[] = {
+        {".reg", Space::Local},     {".local", Space::Local},
+        {".shared", Space::Shared}, {".param", Space::Param},
+        {".global", Space::Global}, {".const", Space::Const}};
+    for (auto [spelling, space] : spaces)
+      if (name == spelling) {
+        size_t first = function.locals.size();
+        if (!declarations(space, name == ".reg", function.locals))
+          return false;
+        for (size_t i = first; i < function.locals.size(); ++i)
+          function.scopes[scope].variables[function.locals[i].name] = i;
+        return true;
+      }
+    if (name == ".loc") {
+      uint32_t line = peek().line;
+      while (peek().line == line && peek().kind != Token::End)
+        next();
+      return true;
+    }
+    if (name == ".extern")
+      return true;
+    if (name == ".pragma" || name == ".branchtargets" ||
+        name == ".calltargets" || name == ".callprototype") {
+      while (!peek().is(";") && peek().kind != Token::End)
+        next();
+      return expect(";");
+    }
+    --at;
+    return fail("a statement");
+  }
+  if (token.kind == Token::Name && peek(1).is(":")) {
+    Instruction label;
+    label.line = token.line;
+    label.label = std::string(next().text);
+    next();
+    // `L: .branchtargets a, b;` is a table for brx.idx, `L: .callprototype`
+    // a type for indirect calls.
+    if (peek().is(".branchtargets")) {
+      next();
+      Operand table;
+      table.kind = Operand::Group;
+      if (!list(";", table.elements))
+        return false;
+      label.operands.push_back(std::move(table));
+    }
+    label.scope = scope;
+    function.scopes[scope].labels[label.label] = function.body.size();
+    function.body.push_back(std::move(label));
+    return true;
+  }
+  return instruction(function, scope);
+}
+
+bool Parser::list(std::string_view close, std::vector<Operand> &out) {
+  while (!accept(close)) {
+    out.emplace_back();
+    if (!operand(out.back()))
+      return false;
+    if (!peek().is(close) && !expect(","))
+      return false;
+  }
+  return true;
+}
+
+bool Parser::operand(Operand &out) {
+  if (accept("{")) {
+    out.kind = Operand::Vector;
+    return list("}", out.elements);
+  }
+  if (accept("[")) {
+    out.kind = Operand::Address;
+    return list("]", out.elements);
+  }
+  if (accept("(")) {
+    out.kind = Operand::Group;
+    return list(")", out.elements);
+  }
+  out.negated = accept("!");
+  bool minus = accept("-");
+  const Token token = next();
+  switch (token.kind) {
+  case Token::Integer:
+    out.kind = Operand::Integer;
+    out.bits = minus ? -token.bits : token.bits;
+    return true;
+  case Token::Float32:
+  case Token::Float64:
+    out.kind =
+        token.kind == Token::Float32 ? Operand::Float32 : Operand::Float64;
+    out.bits = token.bits;
+    if (minus)
+      out.bits ^= token.kind == Token::Float32 ? 0x80000000u : 1ull << 63;
+    return true;
+  case Token::Name:
+    break;
+  default:
+    --at;
+    return fail("an operand");
+  }
+  out.kind = token.text == "_" ? Operand::Sink : Operand::Name;
+  out.name = std::string(token.text);
+  if (accept("|"))
+    out.second = std::string(next().text);
+  while (peek().is("+") || peek().is("-")) {
+    // `+-8` is how nvcc spells a negative offset.
+    bool negative = next().is("-");
+    uint64_t value = 0;
+    if (!integer(value))
+      return false;
+    out.offset += negative ? -value : value;
+  }
+  return true;
+}
+
+bool Parser::instruction(Function &function, uint32_t scope) {
+  Instruction instruction;
+  instruction.line = peek().line;
+  instruction.scope = scope;
+  if (accept("@")) {
+    instruction.guardNegated = accept("!");
+    instruction.guard = std::string(next().text);
+  }
+  if (peek().kind != Token::Name)
+    return fail("an instruction");
+  std::string_view text = next().text;
+  instruction.text = std::string(text);
+  for (size_t start = 0; start <= text.size();) {
+    size_t end = std::min(text.find('.', start), text.size());
+    instruction.parts.emplace_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  if (!list(";", instruction.operands))
+    return false;
+  function.body.push_back(std::move(instruction));
+  return true;
+}
+
+bool Parser::module(Syntax &syntax) {
+  while (peek().kind != Token::End)
+    if (!directive(syntax))
+      return false;
+  return true;
+}
+
+std::optional<Syntax> parsePtx(std::string_view text, std::string &error) {
+  error.clear();
+  std::vector<Token> tokens = tokenize(text, error);
+  if (tokens.empty())
+    return std::nullopt;
+  Syntax syntax;
+  if (!Parser(std::move(tokens), error).module(syntax))
+    return std::nullopt;
+  return syntax;
+}
+
+} // namespace blockscale::sim
