@@ -1,0 +1,79 @@
+//===-- Epilogue.h - From f32 accumulators to the result --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What every GPU matmul does with its accumulators, in this order (rules
+// matmul_* in docs/Spec.md): fl(acc * alpha), alpha the product of the scalars;
+// fl(... + C); the op's epilogue region; rounding to the result's type.
+//
+// On the host: fill in a MatmulEpilogue, make the kernel with argumentTypes()
+// after the schedule's own arguments, launch it with arguments(). In the
+// kernel: begin() once per thread, then emit() for each group of neighbouring
+// columns that the thread holds, or emitTile() to go through shared memory,
+// which makes accesses to C and the result coalesced and the code short.
+//
+//===----------------------------------------------------------------------===//
+#ifndef BLOCKSCALE_TARGET_NVIDIA_EPILOGUE_H
+#define BLOCKSCALE_TARGET_NVIDIA_EPILOGUE_H
+
+#include "blockscale/Target/NVIDIA/ThreadCode.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+#include <optional>
+
+namespace blockscale::nvidia {
+
+class MatmulEpilogue {
+public:
+  /// An operand of the epilogue region, broadcast from the right.
+  struct Operand {
+    mlir::Value buffer;          ///< Flat memref on the host.
+    mlir::RankedTensorType type; ///< Logical.
+  };
+
+  /// What a thread keeps in registers.
+  struct State {
+    mlir::Value alpha;                              ///< f32, or null: 1.
+    mlir::Value rows, cols;                         ///< M and N, i32.
+    mlir::Value outBase;                            ///< i64, elements.
+    llvm::SmallVector<mlir::Value> operandBases;    ///< i64, elements.
+  };
+
+  llvm::SmallVector<mlir::Value> scalars; ///< f32 buffers: gA, gB, alpha.
+  mlir::Value out;                        ///< Flat memref.
+  mlir::Value c;                          ///< Flat memref, or null.
+  llvm::SmallVector<Operand> operands;
+  mlir::Region *region = nullptr;
+  mlir::RankedTensorType resultType;
+  llvm::SmallVector<mlir::Value> batchSizes; ///< Of the result, index.
+
+  /// Text that decides the code.
+  std::string key() const;
+  llvm::SmallVector<mlir::Type> argumentTypes() const;
+  llvm::SmallVector<mlir::Value> arguments() const;
+
+  /// `batch` is the linear batch index, `rows` and `cols` M and N, all i32.
+  State begin(ThreadCode &code, mlir::ValueRange args, mlir::Value batch,
+              mlir::Value rows, mlir::Value cols) const;
+  /// Finishes columns [col, col + accumulators.size()) of `row`: 1, 2 or 4 f32
+  /// values, `col` a multiple of their number. Checks bounds.
+  void emit(ThreadCode &code, mlir::ValueRange args, const State &state,
+            llvm::ArrayRef<mlir::Value> accumulators, mlir::Value row,
+            mlir::Value col) const;
+  /// Finishes a tile of `rows` x `cols` f32 in shared memory, `stride` elements
+  /// from row to row (a multiple of 4), with `threads` threads (`cols` / 4
+  /// divides them). (row0, col0) is its place in the result.
+  void emitTile(ThreadCode &code, mlir::ValueRange args, const State &state,
+                mlir::Value shared, int64_t rows, int64_t cols, int64_t stride,
+                int64_t threads, mlir::Value row0, mlir::Value col0) const;
+
+private:
+  bool needsBatchSizes() const;
+  /// Columns of the result when the type says it.
+  std::optional<int64_t> staticCols() const;
+  mlir::Value applyRegion(ThreadCode &code,
+                          llvm::ArrayRef<mlir::Value> blockArguments) const;
+};
+
+} // namespace blockscale::nvidia
+
+#endif // BLOCKSCALE_TARGET_NVIDIA_EPILOGUE_H
