@@ -1,5 +1,5 @@
-/*===-- Runtime.h - C API: run compiled libraries ------------------*- C
- * -*-===// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/*===-- Runtime.h - C API: run compiled libraries ---------------*- C -*-===*/
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * libblockscale_runtime.so loads shared libraries made by
  * `blockscale-compile --emit=shared` and calls their entries. It needs neither
@@ -40,7 +40,8 @@ typedef struct {
  * null. */
 BLOCKSCALE_RUNTIME_EXPORT const char *blockscaleRuntimeLastError(void);
 
-/* Loads a compiled library for `device` ("cpu"). Null on failure. */
+/* Loads a compiled library for `device`: "cpu", "sim", "cuda", "cuda:1"; null
+ * or empty for what the library was compiled for. Null on failure. */
 BLOCKSCALE_RUNTIME_EXPORT BlockscaleLibrary *
 blockscaleLibraryOpen(const char *path, const char *device);
 
@@ -52,11 +53,42 @@ blockscaleLibraryDestroy(BlockscaleLibrary *library);
 BLOCKSCALE_RUNTIME_EXPORT const char *
 blockscaleLibraryGetManifest(BlockscaleLibrary *library);
 
-/* Calls an entry. The inputs are only read, and only during the call. Null on
- * failure: a type or shape that does not fit, or an error of the function. */
+/* The device it runs on, "cuda:0"; lives as long as the library. */
+BLOCKSCALE_RUNTIME_EXPORT const char *
+blockscaleLibraryGetDevice(BlockscaleLibrary *library);
+
+/* Calls an entry with arrays on the host; where the library runs on a GPU, they
+ * are copied there and the results back. The inputs are only read, and only
+ * during the call. Null on failure: a type or shape that does not fit, or an
+ * error of the function. */
 BLOCKSCALE_RUNTIME_EXPORT BlockscaleResults *
 blockscaleLibraryCall(BlockscaleLibrary *library, const char *entry,
                       int64_t numInputs, const BlockscaleArray *inputs);
+
+/* The same with arrays in the memory of the library's GPU, without copies and
+ * without waiting: the work is enqueued on `stream`, a CUstream of the primary
+ * context (null: the default stream). The results' data are pointers of the
+ * device, written in the order of that stream. The inputs must stay until the
+ * work is done; an error of it shows at a later call. */
+BLOCKSCALE_RUNTIME_EXPORT BlockscaleResults *
+blockscaleLibraryCallDevice(BlockscaleLibrary *library, const char *entry,
+                            int64_t numInputs, const BlockscaleArray *inputs,
+                            void *stream);
+
+/* Copies of arrays of the host in the memory of the library's GPU, for
+ * blockscaleLibraryCallDevice(); weights, most often. They are there when this
+ * returns, and freed in the order of `stream`. Null on failure. */
+BLOCKSCALE_RUNTIME_EXPORT BlockscaleResults *
+blockscaleLibraryUpload(BlockscaleLibrary *library, int64_t numArrays,
+                        const BlockscaleArray *arrays, void *stream);
+
+/* Waits until all work on `stream` is done. 0, or -1 if any of it failed. */
+BLOCKSCALE_RUNTIME_EXPORT int
+blockscaleLibrarySynchronize(BlockscaleLibrary *library, void *stream);
+
+/* Copies of the results on the host, once they are there. Null on failure. */
+BLOCKSCALE_RUNTIME_EXPORT BlockscaleResults *
+blockscaleResultsDownload(const BlockscaleResults *results);
 
 BLOCKSCALE_RUNTIME_EXPORT int64_t
 blockscaleResultsGetNum(const BlockscaleResults *results);
@@ -66,7 +98,8 @@ blockscaleResultsGetNum(const BlockscaleResults *results);
 BLOCKSCALE_RUNTIME_EXPORT BlockscaleArray
 blockscaleResultsGet(BlockscaleResults *results, int64_t index);
 
-/* Frees the results. Null is allowed. */
+/* Frees the results: on a GPU in the order of their stream, so that work that
+ * was enqueued there before may still use them. Null is allowed. */
 BLOCKSCALE_RUNTIME_EXPORT void
 blockscaleResultsDestroy(BlockscaleResults *results);
 

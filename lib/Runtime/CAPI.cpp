@@ -8,11 +8,13 @@ using namespace blockscale::runtime;
 
 struct BlockscaleLibrary {
   std::unique_ptr<Library> library;
-  std::string manifest; ///< Ends with a zero byte.
+  std::string manifest, device; ///< They end with a zero byte.
 };
 
+/// Arrays on the host or on a device; the other list is empty.
 struct BlockscaleResults {
   std::vector<Tensor> tensors;
+  std::vector<DeviceTensor> deviceTensors;
 };
 
 static std::string &lastError() {
@@ -23,15 +25,14 @@ static std::string &lastError() {
 const char *blockscaleRuntimeLastError(void) { return lastError().c_str(); }
 
 BlockscaleLibrary *blockscaleLibraryOpen(const char *path, const char *device) {
-  std::unique_ptr<Device> where = Device::create(device, lastError());
-  if (!where)
-    return nullptr;
   std::unique_ptr<Library> library =
-      Library::open(path, std::move(where), lastError());
+      Library::openFor(path, device ? device : "", lastError());
   if (!library)
     return nullptr;
   std::string manifest(library->manifestText());
-  return new BlockscaleLibrary{std::move(library), std::move(manifest)};
+  std::string name(library->device().name());
+  return new BlockscaleLibrary{std::move(library), std::move(manifest),
+                               std::move(name)};
 }
 
 void blockscaleLibraryDestroy(BlockscaleLibrary *library) { delete library; }
@@ -40,46 +41,140 @@ const char *blockscaleLibraryGetManifest(BlockscaleLibrary *library) {
   return library->manifest.c_str();
 }
 
+const char *blockscaleLibraryGetDevice(BlockscaleLibrary *library) {
+  return library->device.c_str();
+}
+
+/// `arrays` as the runtime sees them. Nullopt if one has no known dtype.
+static std::optional<std::vector<TensorView>>
+viewsOf(int64_t count, const BlockscaleArray *arrays) {
+  std::vector<TensorView> views;
+  for (int64_t i = 0; i < count; ++i) {
+    std::optional<DataType> type = dataTypeFromName(arrays[i].dtype);
+    if (!type) {
+      lastError() = "input " + std::to_string(i) +
+                    " has a dtype that is none: '" + arrays[i].dtype + "'";
+      return std::nullopt;
+    }
+    TensorView &view = views.emplace_back();
+    view.type = *type;
+    if (arrays[i].rank > 0)
+      view.shape.assign(arrays[i].shape, arrays[i].shape + arrays[i].rank);
+    view.data = arrays[i].data;
+  }
+  return views;
+}
+
 BlockscaleResults *blockscaleLibraryCall(BlockscaleLibrary *library,
                                          const char *entry, int64_t numInputs,
                                          const BlockscaleArray *inputs) {
   const Entry *found = library->library->manifest().find(entry, lastError());
   if (!found)
     return nullptr;
-  std::vector<TensorView> views;
-  for (int64_t i = 0; i < numInputs; ++i) {
-    std::optional<DataType> type = dataTypeFromName(inputs[i].dtype);
-    if (!type) {
-      lastError() = "input " + std::to_string(i) +
-                    " has a dtype that is none: '" + inputs[i].dtype + "'";
-      return nullptr;
-    }
-    TensorView &view = views.emplace_back();
-    view.type = *type;
-    if (inputs[i].rank > 0)
-      view.shape.assign(inputs[i].shape, inputs[i].shape + inputs[i].rank);
-    view.data = inputs[i].data;
-  }
+  std::optional<std::vector<TensorView>> views = viewsOf(numInputs, inputs);
+  if (!views)
+    return nullptr;
   std::optional<std::vector<Tensor>> tensors =
-      library->library->call(*found, views, lastError());
+      library->library->call(*found, *views, lastError());
   if (!tensors)
     return nullptr;
-  return new BlockscaleResults{std::move(*tensors)};
+  return new BlockscaleResults{std::move(*tensors), {}};
+}
+
+BlockscaleResults *blockscaleLibraryCallDevice(BlockscaleLibrary *library,
+                                               const char *entry,
+                                               int64_t numInputs,
+                                               const BlockscaleArray *inputs,
+                                               void *stream) {
+  const Entry *found = library->library->manifest().find(entry, lastError());
+  if (!found)
+    return nullptr;
+  std::optional<std::vector<TensorView>> views = viewsOf(numInputs, inputs);
+  if (!views)
+    return nullptr;
+  std::optional<std::vector<DeviceTensor>> tensors =
+      library->library->callOnDevice(*found, *views, stream, lastError());
+  if (!tensors)
+    return nullptr;
+  return new BlockscaleResults{{}, std::move(*tensors)};
+}
+
+/// The library's GPU, or null with an error.
+static std::shared_ptr<GPUDevice> gpuOf(BlockscaleLibrary *library) {
+  std::shared_ptr<GPUDevice> gpu = library->library->gpu();
+  if (!gpu)
+    lastError() = "device '" + library->device + "' has no memory of its own";
+  return gpu;
+}
+
+BlockscaleResults *blockscaleLibraryUpload(BlockscaleLibrary *library,
+                                           int64_t numArrays,
+                                           const BlockscaleArray *arrays,
+                                           void *stream) {
+  std::shared_ptr<GPUDevice> gpu = gpuOf(library);
+  std::optional<std::vector<TensorView>> views = viewsOf(numArrays, arrays);
+  if (!gpu || !views)
+    return nullptr;
+  std::vector<DeviceTensor> tensors;
+  bool ok = true;
+  for (const TensorView &view : *views) {
+    std::optional<DeviceTensor> tensor =
+        DeviceTensor::upload(gpu, view, stream, lastError());
+    if (!(ok = tensor.has_value()))
+      break;
+    tensors.push_back(std::move(*tensor));
+  }
+  // The host's arrays are read until then, whatever happened.
+  std::string late;
+  if (!gpu->synchronize(stream, late) && ok) {
+    lastError() = late;
+    ok = false;
+  }
+  return ok ? new BlockscaleResults{{}, std::move(tensors)} : nullptr;
+}
+
+int blockscaleLibrarySynchronize(BlockscaleLibrary *library, void *stream) {
+  std::shared_ptr<GPUDevice> gpu = library->library->gpu();
+  return !gpu || gpu->synchronize(stream, lastError()) ? 0 : -1;
+}
+
+BlockscaleResults *blockscaleResultsDownload(const BlockscaleResults *results) {
+  if (!results->tensors.empty()) {
+    lastError() = "the results are on the host already";
+    return nullptr;
+  }
+  std::vector<Tensor> tensors;
+  for (const DeviceTensor &result : results->deviceTensors) {
+    std::optional<Tensor> tensor = result.download(lastError());
+    if (!tensor)
+      return nullptr;
+    tensors.push_back(std::move(*tensor));
+  }
+  return new BlockscaleResults{std::move(tensors), {}};
 }
 
 int64_t blockscaleResultsGetNum(const BlockscaleResults *results) {
-  return static_cast<int64_t>(results->tensors.size());
+  return static_cast<int64_t>(results->tensors.size() +
+                              results->deviceTensors.size());
+}
+
+template <typename T>
+static BlockscaleArray describe(const T &tensor, void *data) {
+  // The names are literals, so they end with a zero byte.
+  return {name(tensor.type()).data(),
+          static_cast<int64_t>(tensor.shape().size()), tensor.shape().data(),
+          data};
 }
 
 BlockscaleArray blockscaleResultsGet(BlockscaleResults *results,
                                      int64_t index) {
   if (index < 0 || index >= blockscaleResultsGetNum(results))
     return {nullptr, 0, nullptr, nullptr};
-  Tensor &tensor = results->tensors[static_cast<size_t>(index)];
-  // The names are literals, so they end with a zero byte.
-  return {name(tensor.type()).data(),
-          static_cast<int64_t>(tensor.shape().size()), tensor.shape().data(),
-          tensor.data()};
+  const auto i = static_cast<size_t>(index);
+  if (results->tensors.empty())
+    return describe(results->deviceTensors[i],
+                    results->deviceTensors[i].data());
+  return describe(results->tensors[i], results->tensors[i].data());
 }
 
 void blockscaleResultsDestroy(BlockscaleResults *results) { delete results; }

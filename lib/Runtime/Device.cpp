@@ -2,6 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "blockscale/Runtime/Device.h"
+#include "CUDA/CUDADevice.h"
+#include "blockscale/Runtime/GPU/Chip.h"
+#ifdef BLOCKSCALE_HAS_SIM
+#include "Simulator/SimDevice.h"
+#endif
 
 using namespace blockscale::runtime;
 
@@ -11,20 +16,54 @@ namespace {
 class CPUDevice : public Device {
 public:
   std::string_view name() const override { return "cpu"; }
-  bool runs(std::string_view target) const override { return target == "cpu"; }
-  bool prepare(std::string &) override { return true; }
-  bool synchronize(std::string &) override { return true; }
+  bool prepare(std::string_view target, std::string &error) override {
+    if (target == "cpu")
+      return true;
+    error = "it was compiled for '" + std::string(target) +
+            "', which device 'cpu' does not run";
+    if (Chip::parse(target))
+      error += "; choose device 'cuda', or 'sim' for the simulator";
+    return false;
+  }
 };
 
 struct Row {
   std::string_view name;
-  std::unique_ptr<Device> (*make)();
+  bool hasNumber; ///< Whether `name:N` names one of several.
+  std::unique_ptr<Device> (*make)(int number);
 };
 /// Every device of this build. A new one is a new line.
 const Row devices[] = {
-    {"cpu",
-     []() -> std::unique_ptr<Device> { return std::make_unique<CPUDevice>(); }},
+    {"cpu", false,
+     [](int) -> std::unique_ptr<Device> {
+       return std::make_unique<CPUDevice>();
+     }},
+    {"cuda", true,
+     [](int number) -> std::unique_ptr<Device> {
+       return std::make_unique<cuda::CUDADevice>(number);
+     }},
+#ifdef BLOCKSCALE_HAS_SIM
+    {"sim", false,
+     [](int) -> std::unique_ptr<Device> {
+       return std::make_unique<SimDevice>();
+     }},
+#endif
 };
+
+/// N of `:N`, 0 for nothing, or -1.
+int numberOf(std::string_view rest) {
+  if (rest.empty())
+    return 0;
+  if (rest.size() < 2 || rest.size() > 4 || rest.front() != ':')
+    return -1;
+  int number = 0;
+  for (char digit : rest.substr(1)) {
+    if (digit < '0' || digit > '9')
+      return -1;
+    number = number * 10 + (digit - '0');
+  }
+  return number;
+}
 
 } // namespace
 
@@ -32,9 +71,14 @@ std::unique_ptr<Device> Device::create(std::string_view name,
                                        std::string &error) {
   std::string known;
   for (const Row &row : devices) {
-    if (row.name == name)
-      return row.make();
-    known += (known.empty() ? "" : ", ") + std::string(row.name);
+    if (name.substr(0, row.name.size()) == row.name) {
+      std::string_view rest = name.substr(row.name.size());
+      int number = numberOf(rest);
+      if (rest.empty() || (row.hasNumber && number >= 0))
+        return row.make(number);
+    }
+    known += (known.empty() ? "" : ", ") + std::string(row.name) +
+             (row.hasNumber ? "[:N]" : "");
   }
   error =
       "this build has no device '" + std::string(name) + "'; it has " + known;
@@ -46,4 +90,8 @@ std::vector<std::string_view> Device::available() {
   for (const Row &row : devices)
     names.push_back(row.name);
   return names;
+}
+
+std::string_view Device::defaultFor(std::string_view target) {
+  return Chip::parse(target) ? "cuda" : "cpu";
 }

@@ -1,30 +1,29 @@
-/*===-- Fail.c - How compiled CPU code reports an error ---------*- C -*-===*/
+/*===-- Fail.c - How compiled code reports an error -------------*- C -*-===*/
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Compiled entries return nothing. An error jumps back to blockscale_call(),
  * so that a wrong size is an error of the call, not the end of the process.
  *
  *===----------------------------------------------------------------------===*/
-#include "blockscale/Runtime/CPU/ParallelFor.h"
+#include "Fail.h"
 
 #include <setjmp.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-bool blockscaleInsideParallelBody(void);
 
 typedef struct Frame {
   jmp_buf target;
   struct Frame *outer;
 } Frame;
 
+_Thread_local bool blockscaleInsideBody;
+
 static _Thread_local Frame *innermost;
-static _Thread_local char lastMessage[1024];
+static _Thread_local char lastMessage[4096];
 
 void blockscaleFail(const char *message) {
-  if (!innermost || blockscaleInsideParallelBody()) {
+  if (!innermost || blockscaleInsideBody) {
     fprintf(stderr, "error: %s\n", message);
     abort();
   }
@@ -33,7 +32,7 @@ void blockscaleFail(const char *message) {
 }
 
 void blockscaleFailSize(const char *what, int64_t expected, int64_t actual) {
-  char message[sizeof lastMessage];
+  char message[1024];
   snprintf(message, sizeof message, "%s: expects %lld, but got %lld", what,
            (long long)expected, (long long)actual);
   blockscaleFail(message);

@@ -38,7 +38,7 @@ public:
       if (!entry((*entries)[i], "entries[" + std::to_string(i) + "]",
                  manifest.entries.emplace_back()))
         return false;
-    return true;
+    return manifest.target == "cpu" || kernels(json, manifest.kernels);
   }
 
 private:
@@ -106,6 +106,51 @@ private:
       result.push_back(size.get<int64_t>());
     }
     return true;
+  }
+
+  bool kernels(const Json &json, std::vector<Kernel> &result) {
+    const Json *list = array(json, "", "kernels");
+    if (!list)
+      return false;
+    for (size_t i = 0; i < list->size(); ++i) {
+      const Json &item = (*list)[i];
+      const std::string where = "kernels[" + std::to_string(i) + "]";
+      Kernel &kernel = result.emplace_back();
+      if (!item.is_object())
+        return expected(where, "an object", item);
+      if (!string(item, where, "name", kernel.name) ||
+          !extents(item, where, "block", kernel.block) ||
+          !extents(item, where, "cluster", kernel.cluster))
+        return false;
+      const Json *bytes = member(item, where, "shared_bytes");
+      if (!bytes)
+        return false;
+      if (!isCount(*bytes, 0))
+        return expected(where + ".shared_bytes", "a number of bytes", *bytes);
+      kernel.sharedBytes = bytes->get<int64_t>();
+    }
+    return true;
+  }
+  bool extents(const Json &object, const std::string &where, const char *key,
+               std::array<int64_t, 3> &result) {
+    const Json *sizes = array(object, where, key);
+    if (!sizes)
+      return false;
+    if (sizes->size() != result.size())
+      return expected(join(where, key), "3 sizes",
+                      std::to_string(sizes->size()));
+    for (size_t i = 0; i < result.size(); ++i) {
+      if (!isCount((*sizes)[i], 1))
+        return expected(join(where, key), "positive sizes", (*sizes)[i]);
+      result[i] = (*sizes)[i].get<int64_t>();
+    }
+    return true;
+  }
+  /// A number from `minimum` on that fits where launches want it.
+  static bool isCount(const Json &json, int64_t minimum) {
+    // JSON's unsigned numbers are a type of their own.
+    return json.is_number_unsigned() && json.get<uint64_t>() <= INT32_MAX &&
+           json.get<int64_t>() >= minimum;
   }
 
   bool entry(const Json &json, const std::string &where, Entry &entry) {

@@ -35,6 +35,9 @@ static const char *const footer =
     "  How fast is it, with 128 rows of made-up numbers:\n"
     "    blockscale-run linear.so --random-inputs=1 --shape 0=128x4096 \\\n"
     "        --benchmark\n"
+    "  Check a GPU library without a GPU:\n"
+    "    blockscale-run linear.so --device=sim --random-inputs=1 \\\n"
+    "        --shape 0=128x4096\n"
     "\n"
     "The exit code is 0 if the function ran, and 1 after an error, which one\n"
     "line on stderr explains. Output files are written whole or not at all.";
@@ -86,7 +89,9 @@ std::optional<Options> blockscale::run::parseCommandLine(int argc, char **argv,
   std::string devices = "Where to run:";
   for (std::string_view name : runtime::Device::available())
     devices += " " + std::string(name);
-  app.add_option("--device", options.device, devices + " [cpu]")
+  app.add_option("--device", options.device,
+                 devices + ",\ncuda:1 for the second GPU [what the library\n"
+                           "was compiled for]")
       ->option_text("NAME");
   app.add_option("--threads", options.threads,
                  "Threads on the CPU [BLOCKSCALE_NUM_THREADS, or\n"
@@ -130,6 +135,15 @@ std::optional<Options> blockscale::run::parseCommandLine(int argc, char **argv,
                "Time N calls, or as many as a second holds")
       ->option_text("[=N]")
       ->group(measuring);
+  app.add_option("--input-sets", options.inputSets,
+                 "On a GPU, go round N copies of the inputs\n"
+                 "[as many as empty its cache]")
+      ->option_text("N")
+      ->check(CLI::Range(1, 4096))
+      ->group(measuring);
+  app.add_flag("--profile", options.profile,
+               "Count what the simulator executes (--device=sim)")
+      ->group(measuring);
   app.add_flag("--json", options.json, "Print --list or --benchmark as JSON")
       ->group(measuring);
 
@@ -152,6 +166,8 @@ std::optional<Options> blockscale::run::parseCommandLine(int argc, char **argv,
                                  "excludes --input: give all or make up all");
     if (!shapes.empty() && !options.randomSeed)
       throw CLI::ValidationError("--shape", "expects --random-inputs too");
+    if (options.inputSets && !options.benchmark)
+      throw CLI::ValidationError("--input-sets", "expects --benchmark too");
     if (options.json && !options.list && !options.benchmark)
       throw CLI::ValidationError("--json", "expects --list or --benchmark");
   } catch (const CLI::ParseError &parseError) {

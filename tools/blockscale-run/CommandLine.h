@@ -14,8 +14,8 @@ namespace blockscale::run {
 
 struct Options {
   std::string library;
-  std::string entry; ///< Empty: the only one.
-  std::string device = "cpu";
+  std::string entry;  ///< Empty: the only one.
+  std::string device; ///< Empty: what the library was compiled for.
   std::vector<std::string> inputs, outputs;
   bool convertInputs = false, f32Outputs = false;
   std::optional<uint64_t> randomSeed;
@@ -24,6 +24,8 @@ struct Options {
   bool list = false, json = false;
   bool benchmark = false;
   uint32_t repetitions = 0; ///< 0: as many as a second holds.
+  uint32_t inputSets = 0;   ///< 0: as many as the device's cache demands.
+  bool profile = false;
 };
 
 /// Reads the command line. Nullopt if there is nothing to run: help was asked

@@ -150,19 +150,24 @@ static void print(const std::vector<Tensor> &results, const Options &options) {
 }
 
 static void print(const Timing &timing, const Entry &entry,
-                  const Options &options) {
+                  const Options &options, Library &library) {
   if (!options.json) {
     std::printf("%s: %s\n", entry.name.c_str(), timing.text().c_str());
     return;
   }
   nlohmann::ordered_json json = {{"library", options.library},
                                  {"entry", entry.name},
-                                 {"device", options.device},
+                                 {"device", library.device().name()},
                                  {"median_s", timing.median},
                                  {"min_s", timing.min},
                                  {"max_s", timing.max},
                                  {"repetitions", timing.repetitions},
-                                 {"warm_up", timing.warmUp}};
+                                 {"warm_up", timing.warmUp},
+                                 {"input_sets", timing.inputSets},
+                                 {"bytes", timing.bytes},
+                                 {"bytes_per_s", timing.bytesPerSecond()}};
+  if (auto gpu = library.gpu())
+    json["model"] = gpu->model();
   // A file name need not be UTF-8.
   std::printf(
       "%s\n",
@@ -174,16 +179,26 @@ static bool runEntry(const Options &options, std::string &error) {
   if (options.threads)
     setenv("BLOCKSCALE_NUM_THREADS", std::to_string(*options.threads).c_str(),
            /*overwrite=*/1);
-  std::unique_ptr<Device> device = Device::create(options.device, error);
-  if (!device)
-    return false;
+  if (options.list) {
+    // Needs no device: anyone may ask what is in a library.
+    std::unique_ptr<Library> library = Library::open(options.library, error);
+    if (library)
+      list(*library, options);
+    return library != nullptr;
+  }
   std::unique_ptr<Library> library =
-      Library::open(options.library, std::move(device), error);
+      Library::openFor(options.library, options.device, error);
   if (!library)
     return false;
-  if (options.list) {
-    list(*library, options);
-    return true;
+  const std::string name(library->device().name());
+  if (options.profile &&
+      (!library->gpu() || !library->gpu()->enableProfile())) {
+    error = "--profile expects --device=sim, but got '" + name + "'";
+    return false;
+  }
+  if (options.inputSets && !library->gpu()) {
+    error = "--input-sets expects a GPU, but got '" + name + "'";
+    return false;
   }
   const Entry *entry = chooseEntry(library->manifest(), options, error);
   if (!entry || !checkOutputs(*entry, options, error))
@@ -195,7 +210,8 @@ static bool runEntry(const Options &options, std::string &error) {
   std::vector<TensorView> views(inputs->begin(), inputs->end());
   std::optional<Timing> timing;
   if (options.benchmark) {
-    timing = measure(*library, *entry, views, options.repetitions, error);
+    timing = measure(*library, *entry, views, options.repetitions,
+                     options.inputSets, error);
     if (!timing)
       return false;
   }
@@ -215,9 +231,11 @@ static bool runEntry(const Options &options, std::string &error) {
   if (!writeOutputs(*results, options, error))
     return false;
   if (timing)
-    print(*timing, *entry, options);
+    print(*timing, *entry, options, *library);
   else
     print(*results, options);
+  if (options.profile)
+    std::fputs(library->gpu()->takeProfile().c_str(), stdout);
   return true;
 }
 

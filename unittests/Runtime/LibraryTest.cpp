@@ -270,7 +270,7 @@ TEST(LibraryOpen, WrongManifests) {
   EXPECT_EQ(openError(variant("other_target")),
             "cannot use '" + variant("other_target") +
                 "': it was compiled for 'sm_120a', which device 'cpu' does not "
-                "run");
+                "run; choose device 'cuda', or 'sim' for the simulator");
 }
 
 TEST(Device, Names) {
@@ -278,10 +278,35 @@ TEST(Device, Names) {
   std::unique_ptr<Device> cpu = Device::create("cpu", error);
   ASSERT_NE(cpu, nullptr);
   EXPECT_EQ(cpu->name(), "cpu");
-  EXPECT_TRUE(cpu->runs("cpu"));
-  EXPECT_FALSE(cpu->runs("sm_90a"));
+  EXPECT_EQ(cpu->asGPU(), nullptr);
+  EXPECT_TRUE(cpu->prepare("cpu", error)) << error;
+  EXPECT_FALSE(cpu->prepare("tpu", error));
+  EXPECT_EQ(error,
+            "it was compiled for 'tpu', which device 'cpu' does not run");
   for (std::string_view name : Device::available())
     EXPECT_NE(Device::create(name, error), nullptr);
   EXPECT_EQ(Device::create("tpu", error), nullptr);
   EXPECT_EQ(error.rfind("this build has no device 'tpu'; it has cpu", 0), 0u);
+  EXPECT_EQ(Device::create("cuda:12", error)->name(), "cuda:12");
+  for (const char *name :
+       {"", "cpu:0", "cuda:", "cuda:x", "cuda:-1", "cuda1", "cuda:1234"})
+    EXPECT_EQ(Device::create(name, error), nullptr) << name;
+  EXPECT_EQ(Device::defaultFor("cpu"), "cpu");
+  EXPECT_EQ(Device::defaultFor("sm_90a"), "cuda");
+}
+
+TEST(LibraryOpen, ForTheManifestAlone) {
+  std::string error;
+  std::unique_ptr<Library> library =
+      Library::open(variant("other_target"), error);
+  ASSERT_NE(library, nullptr) << error;
+  EXPECT_EQ(library->manifest().target, "sm_120a");
+  library = Library::openFor(variant("good"), "", error);
+  ASSERT_NE(library, nullptr) << error;
+  EXPECT_EQ(library->device().name(), "cpu");
+  EXPECT_EQ(library->gpu(), nullptr);
+  const Entry &nothing = *library->manifest().find("nothing", error);
+  EXPECT_FALSE(library->callOnDevice(nothing, {}, nullptr, error));
+  EXPECT_EQ(error, "device 'cpu' has no memory of its own; call with arrays on "
+                   "the host");
 }

@@ -61,6 +61,40 @@ TEST(Manifest, Valid) {
   EXPECT_EQ(entry.results[0].text(), "tensor<3xf32>");
 }
 
+static const std::string gpu =
+    R"({"version":1,"target":"sm_90a","entries":[],"kernels":[{"name":"k",)"
+    R"("block":[256,1,1],"cluster":[2,1,1],"shared_bytes":65536}]})";
+
+TEST(Manifest, Kernels) {
+  Manifest manifest = parse(gpu);
+  EXPECT_EQ(manifest.target, "sm_90a");
+  ASSERT_EQ(manifest.kernels.size(), 1u);
+  EXPECT_EQ(manifest.kernels[0].name, "k");
+  EXPECT_EQ(manifest.kernels[0].block, (std::array<int64_t, 3>{256, 1, 1}));
+  EXPECT_EQ(manifest.kernels[0].cluster, (std::array<int64_t, 3>{2, 1, 1}));
+  EXPECT_EQ(manifest.kernels[0].sharedBytes, 65536);
+  // On the CPU they would mean nothing.
+  EXPECT_TRUE(parse(replaced(gpu, "sm_90a", "cpu")).kernels.empty());
+}
+
+TEST(Manifest, MalformedKernels) {
+  EXPECT_EQ(errorOf(replaced(gpu, R"("kernels")", R"("others")")),
+            "malformed manifest: 'kernels' is missing");
+  EXPECT_EQ(errorOf(replaced(gpu, R"([{"name":"k",)", R"([7,{"name":"k",)")),
+            "malformed manifest: kernels[0] expects an object, but got 7");
+  EXPECT_EQ(errorOf(replaced(gpu, "[256,1,1]", "[256,1]")),
+            "malformed manifest: kernels[0].block expects 3 sizes, but got 2");
+  EXPECT_EQ(errorOf(replaced(gpu, "[2,1,1]", "[2,0,1]")),
+            "malformed manifest: kernels[0].cluster expects positive sizes, "
+            "but got 0");
+  EXPECT_EQ(errorOf(replaced(gpu, "65536", "-1")),
+            "malformed manifest: kernels[0].shared_bytes expects a number of "
+            "bytes, but got -1");
+  EXPECT_EQ(errorOf(replaced(gpu, "65536", "4294967296")),
+            "malformed manifest: kernels[0].shared_bytes expects a number of "
+            "bytes, but got 4294967296");
+}
+
 TEST(Manifest, Find) {
   Manifest manifest = parse(valid);
   std::string error;

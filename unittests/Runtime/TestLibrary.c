@@ -1,5 +1,5 @@
-/*===-- TestLibrary.c - A compiled library, written by hand --------*- C
- * -*-===// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/*===-- TestLibrary.c - A compiled library, written by hand -----*- C -*-===*/
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Follows the binary interface of docs/Runtime.md exactly, without a compiler:
  * what the runtime's tests load. TEST_... macros make broken variants.
@@ -45,7 +45,7 @@ EXPORT const char blockscale_manifest[] =
     "{\"version\":1,\"target\":\"cpu\",\"entries\":["
     "{\"name\":\"absent\",\"inputs\":[],\"results\":[]}]}";
 #elif defined(TEST_OTHER_TARGET)
-    "{\"version\":1,\"target\":\"sm_120a\",\"entries\":[]}";
+    "{\"version\":1,\"target\":\"sm_120a\",\"entries\":[],\"kernels\":[]}";
 #else
     "{\"version\":1,\"target\":\"cpu\",\"entries\":["
     "{\"name\":\"scale_rows\",\"inputs\":[" MATRIX "," SCALAR

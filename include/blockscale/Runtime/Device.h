@@ -11,26 +11,29 @@
 
 namespace blockscale::runtime {
 
-/// A place to run. The host code of a compiled library is always called the
-/// same way, with host memory; a device supplies what that code calls.
+class GPUDevice;
+
+/// A place to run: the processor, or a GPU (GPU/GPUDevice.h).
 class Device {
 public:
   virtual ~Device() = default;
+  /// `cpu`, `cuda:0`.
   virtual std::string_view name() const = 0;
-  /// Whether it runs libraries compiled for `target` (the manifest's).
-  virtual bool runs(std::string_view target) const = 0;
-  /// Called once before a library is loaded, so that the functions its host
-  /// code calls are found.
-  virtual bool prepare(std::string &error) = 0;
-  /// Waits until everything that was launched is done; reports its errors.
-  virtual bool synchronize(std::string &error) = 0;
+  /// Makes it ready for libraries compiled for `target` (the manifest's).
+  /// False if it does not run them or cannot be used; the error says why, and
+  /// what would.
+  virtual bool prepare(std::string_view target, std::string &error) = 0;
+  /// Itself, or null where compiled code runs on the host.
+  virtual GPUDevice *asGPU() { return nullptr; }
 
-  /// The device of that name. Null if this build has none; the error says
-  /// which there are.
+  /// The device of that name: `cpu`, `sim`, `cuda`, `cuda:1`. Null if this
+  /// build has none; the error says which there are.
   static std::unique_ptr<Device> create(std::string_view name,
                                         std::string &error);
   /// The names create() accepts in this build.
   static std::vector<std::string_view> available();
+  /// The device for `target` where the caller names none: `cpu` or `cuda`.
+  static std::string_view defaultFor(std::string_view target);
 };
 
 } // namespace blockscale::runtime

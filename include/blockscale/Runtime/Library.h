@@ -7,21 +7,33 @@
 #ifndef BLOCKSCALE_RUNTIME_LIBRARY_H
 #define BLOCKSCALE_RUNTIME_LIBRARY_H
 
-#include "blockscale/Runtime/Device.h"
+#include "blockscale/Runtime/GPU/DeviceTensor.h"
 #include "blockscale/Runtime/Manifest.h"
 #include "blockscale/Runtime/Tensor.h"
+
+struct blockscaleDevice;
 
 namespace blockscale::runtime {
 
 class Library {
 public:
-  /// Loads the library at `path` for `device` (not null). Null if it cannot be
-  /// loaded, is no compiled library, or was compiled for another device; the
-  /// error names the file.
+  /// Loads the library at `path`, for its manifest. Null if it cannot be
+  /// loaded or is no compiled library; the error names the file.
+  static std::unique_ptr<Library> open(const std::string &path,
+                                       std::string &error);
+  /// Loads it and binds it to `device`.
   static std::unique_ptr<Library> open(const std::string &path,
                                        std::unique_ptr<Device> device,
                                        std::string &error);
-  /// Unloads it. Results stay valid: they are the caller's memory.
+  /// Loads it for the device of that name, or, if that is empty, for the one
+  /// that it was compiled for.
+  static std::unique_ptr<Library> openFor(const std::string &path,
+                                          std::string_view deviceName,
+                                          std::string &error);
+  /// Says where calls run, once. False if that device cannot run it.
+  bool bind(std::unique_ptr<Device> device, std::string &error);
+
+  /// Unloads it. Results stay valid: their memory is the caller's.
   ~Library();
   Library(const Library &) = delete;
   Library &operator=(const Library &) = delete;
@@ -29,14 +41,23 @@ public:
   const Manifest &manifest() const { return description; }
   /// The JSON text, as compiled into the library.
   std::string_view manifestText() const { return text; }
+  /// Where calls run; only after bind().
   Device &device() { return *where; }
+  /// The same, or null if it is the host.
+  std::shared_ptr<GPUDevice> gpu() { return onGPU; }
 
-  /// Checks `inputs` against the types of `entry` (one of manifest()), calls
-  /// it and waits. Nullopt if an input does not fit or the function reports an
-  /// error. Any thread may call at any time.
+  /// Checks `inputs`, arrays on the host, against the types of `entry` (one of
+  /// manifest()), calls it and waits. Nullopt if an input does not fit or the
+  /// function reports an error. Any thread may call at any time.
   std::optional<std::vector<Tensor>> call(const Entry &entry,
                                           const std::vector<TensorView> &inputs,
                                           std::string &error);
+  /// The same on a GPU, with arrays in its memory and without waiting: the
+  /// work is enqueued on `stream`, and so must be what follows. The inputs must
+  /// stay until it is done.
+  std::optional<std::vector<DeviceTensor>>
+  callOnDevice(const Entry &entry, const std::vector<TensorView> &inputs,
+               Stream stream, std::string &error);
 
   /// The checks of call() alone.
   static bool check(const Entry &entry, const std::vector<TensorView> &inputs,
@@ -46,14 +67,30 @@ private:
   Library() = default;
   using Function = void (*)(void **args);
 
+  bool readManifest(std::string &error);
+  bool loadKernels(std::string &error);
+  const void *symbol(const std::string &name) const;
+  /// `entry` as the manifest has it, if `inputs` fit. Null otherwise.
+  const Entry *prepareCall(const Entry &entry,
+                           const std::vector<TensorView> &inputs,
+                           std::string &error) const;
+  /// Runs the compiled function; false with its message if it failed.
+  bool invoke(const Entry &entry, void **args, std::string &error) const;
+  std::optional<std::vector<Tensor>>
+  callByCopying(const Entry &entry, const std::vector<TensorView> &inputs,
+                std::string &error);
+
   std::string path;
-  std::unique_ptr<Device> where;
+  std::shared_ptr<Device> where;
+  std::shared_ptr<GPUDevice> onGPU; ///< `where`, if it is one.
   void *handle = nullptr;
   std::string_view text;
   Manifest description;
   std::vector<Function> functions; ///< In the order of the entries.
   /// The library's blockscale_call, which returns errors; null if it has none.
   const char *(*callGuarded)(Function function, void **args) = nullptr;
+  void (*setDevice)(const blockscaleDevice *device) = nullptr;
+  std::unique_ptr<GPUModule> module;
 };
 
 } // namespace blockscale::runtime

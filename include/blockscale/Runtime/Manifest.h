@@ -9,6 +9,8 @@
 
 #include "blockscale/Runtime/DataType.h"
 
+#include <array>
+
 namespace blockscale::runtime {
 
 /// An argument or result of an entry. Sizes below 0 are dynamic.
@@ -41,10 +43,18 @@ struct Entry {
   std::vector<TensorType> results;
 };
 
+/// A kernel of a GPU library, as its code launches it.
+struct Kernel {
+  std::string name;
+  std::array<int64_t, 3> block = {1, 1, 1}, cluster = {1, 1, 1};
+  int64_t sharedBytes = 0; ///< Dynamic, the most of any launch.
+};
+
 struct Manifest {
   static constexpr int currentVersion = 1;
-  std::string target; ///< `cpu`, or a chip.
+  std::string target; ///< `cpu`, or a chip: `sm_90a`.
   std::vector<Entry> entries;
+  std::vector<Kernel> kernels; ///< None on the CPU.
 
   /// Nullopt if `json` is no manifest of this version; the error says where.
   static std::optional<Manifest> parse(std::string_view json,

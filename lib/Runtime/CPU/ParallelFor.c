@@ -1,5 +1,5 @@
-/*===-- ParallelFor.c - Threads of a compiled CPU library ----------*- C
- * -*-===// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/*===-- ParallelFor.c - Threads of a compiled CPU library -------*- C -*-===*/
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * A pool of sleeping workers and a list of jobs. A job lives on its caller's
  * stack; the caller works on it too, so it ends even if no worker ever comes,
@@ -9,6 +9,7 @@
  *===----------------------------------------------------------------------===*/
 #define _GNU_SOURCE
 #include "blockscale/Runtime/CPU/ParallelFor.h"
+#include "../Fail.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -50,13 +51,6 @@ static struct {
  * it up. Threads do not survive fork(): a child sets the pool up again. */
 static _Atomic pid_t poolOwner;
 
-static _Thread_local bool insideBody;
-
-/* Read by Fail.c: a parallel body must not jump out of its loop. */
-__attribute__((visibility("hidden"))) bool blockscaleInsideParallelBody(void) {
-  return insideBody;
-}
-
 static int threadsToUse(void) {
   const char *text = getenv("BLOCKSCALE_NUM_THREADS");
   if (text) {
@@ -94,7 +88,7 @@ static Job *findJob(void) {
 }
 
 static void *work(void *argument) {
-  insideBody = true;
+  blockscaleInsideBody = true;
   pthread_mutex_lock(&pool.mutex);
   while (!pool.stopping) {
     Job *job = findJob();
@@ -186,7 +180,7 @@ void blockscaleParallelFor(int64_t count, int64_t grain,
     return;
   if (grain < 1)
     grain = 1;
-  if (count <= grain || insideBody || blockscaleNumThreads() == 1) {
+  if (count <= grain || blockscaleInsideBody || blockscaleNumThreads() == 1) {
     body(context, 0, count);
     return;
   }
@@ -209,10 +203,10 @@ void blockscaleParallelFor(int64_t count, int64_t grain,
       pthread_cond_signal(&pool.jobsChanged);
   pthread_mutex_unlock(&pool.mutex);
 
-  insideBody = true;
+  blockscaleInsideBody = true;
   while (runChunk(&job)) {
   }
-  insideBody = false;
+  blockscaleInsideBody = false;
 
   pthread_mutex_lock(&pool.mutex);
   if (job.previous)

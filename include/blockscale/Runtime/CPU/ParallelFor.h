@@ -9,6 +9,8 @@
 #ifndef BLOCKSCALE_RUNTIME_CPU_PARALLELFOR_H
 #define BLOCKSCALE_RUNTIME_CPU_PARALLELFOR_H
 
+#include "blockscale/Runtime/Fail.h"
+
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -34,21 +36,6 @@ void blockscaleParallelFor(int64_t count, int64_t grain,
 
 /* How many threads blockscaleParallelFor() uses, the caller included. */
 int64_t blockscaleNumThreads(void);
-
-/* Ends the running entry: control returns to whoever called blockscale_call(),
- * which gets `message` (it is copied). For checks at run time, such as two
- * dynamic sizes that must agree. What the entry had allocated is lost. Without
- * a blockscale_call() on this thread, prints `error: message` and aborts; so
- * it does inside a parallel body, where there is no way back. */
-__attribute__((noreturn)) void blockscaleFail(const char *message);
-
-/* blockscaleFail("<what>: expects <expected>, but got <actual>"). */
-__attribute__((noreturn)) void
-blockscaleFailSize(const char *what, int64_t expected, int64_t actual);
-
-/* Exported by the compiled library: calls entry(args) and returns null, or the
- * message of a blockscaleFail() in it, valid until this thread's next call. */
-const char *blockscale_call(void (*entry)(void **args), void **args);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,65 @@
+//===-- GPUCall.cpp - What one call does on a device ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "GPUCall.h"
+
+#include <algorithm>
+
+using namespace blockscale::runtime;
+
+GPUCall::GPUCall(GPUDevice &device, GPUModule &module, Stream stream)
+    : device(device), module(module), stream(stream) {
+  table.context = this;
+  table.alloc = [](void *context, uint64_t bytes) -> void * {
+    GPUCall &call = of(context);
+    void *memory = call.device.allocate(bytes, call.stream, call.lastError);
+    if (memory)
+      call.live.push_back(memory);
+    return memory;
+  };
+  table.free = [](void *context, void *pointer) {
+    // Anything else is an input or a result given back before: not ours.
+    if (of(context).take(pointer))
+      of(context).device.free(pointer, of(context).stream);
+  };
+  table.fill = [](void *context, uint64_t pointer, int32_t byte,
+                  uint64_t bytes) {
+    GPUCall &call = of(context);
+    return call.report(call.device.fill(
+        reinterpret_cast<void *>(static_cast<uintptr_t>(pointer)),
+        static_cast<uint8_t>(byte), bytes, call.stream, call.lastError));
+  };
+  table.launch = [](void *context, const char *kernel, const int64_t grid[3],
+                    int32_t blockX, int32_t clusterX, int32_t sharedBytes,
+                    void **params, int64_t numParams) {
+    GPUCall &call = of(context);
+    KernelLaunch launch = {kernel,      {grid[0], grid[1], grid[2]},
+                           blockX,      clusterX,
+                           sharedBytes, params,
+                           numParams};
+    return call.report(
+        call.device.launch(call.module, launch, call.stream, call.lastError));
+  };
+  table.tensorMap = [](void *context, void *map, uint64_t base,
+                       int32_t elementType, int32_t rank, const int64_t *sizes,
+                       const int64_t *strideBytes, const int32_t *box,
+                       int32_t swizzle) {
+    GPUCall &call = of(context);
+    TensorMapRequest request = {map,   base,        elementType, rank,
+                                sizes, strideBytes, box,         swizzle};
+    return call.report(call.device.tensorMap(request, call.lastError));
+  };
+}
+
+GPUCall::~GPUCall() {
+  for (void *memory : live)
+    device.free(memory, stream);
+}
+
+bool GPUCall::take(void *memory) {
+  auto found = std::find(live.begin(), live.end(), memory);
+  if (found == live.end())
+    return false;
+  live.erase(found);
+  return true;
+}
