@@ -1,4 +1,5 @@
-"""blockscale: run compiled block-scaled functions on numpy arrays.
+"""blockscale: run compiled block-scaled functions on numpy arrays, and on
+arrays of torch and others in a GPU's memory.
 
     import blockscale
     lib = blockscale.load("linear.so")
@@ -6,6 +7,6 @@
 
 Needs numpy and libblockscale_runtime.so, no LLVM.
 """
-from .runtime import Error, Library, from_bf16, load, to_bf16
+from .runtime import DeviceArray, Error, Library, from_bf16, load, to_bf16
 
-__all__ = ["Error", "Library", "from_bf16", "load", "to_bf16"]
+__all__ = ["DeviceArray", "Error", "Library", "from_bf16", "load", "to_bf16"]

@@ -3,10 +3,14 @@
 Arrays are what memory holds (docs/Runtime.md): bf16 is uint16 bits or any
 two-byte void dtype (ml_dtypes.bfloat16 too), tensors of 4-bit elements are
 uint8 with two elements per byte, 8-bit scales are uint8.
+
+On a GPU, arrays that are there already (torch, cupy: whatever has
+__cuda_array_interface__) are passed without copies; see DeviceArray.
 """
 import ctypes
 import json
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +67,14 @@ def _load_runtime():
             ("blockscaleLibraryOpen", pointer, [text, text]),
             ("blockscaleLibraryDestroy", None, [pointer]),
             ("blockscaleLibraryGetManifest", text, [pointer]),
+            ("blockscaleLibraryGetDevice", text, [pointer]),
+            ("blockscaleLibraryCallDevice", pointer,
+             [pointer, text, number, arrays, pointer]),
+            ("blockscaleLibraryUpload", pointer,
+             [pointer, number, arrays, pointer]),
+            ("blockscaleLibrarySynchronize", ctypes.c_int,
+             [pointer, pointer]),
+            ("blockscaleResultsDownload", pointer, [pointer]),
             ("blockscaleLibraryCall", pointer,
              [pointer, text, number, arrays]),
             ("blockscaleResultsGetNum", number, [pointer]),
@@ -130,14 +142,115 @@ def _argument(value, dtype, convert, where):
     return np.require(array, requirements="C")
 
 
+def _check_bits(given, dtype, where):
+    """Whether memory of numpy type `given` may be read as `dtype`."""
+    expected = np.dtype(_NUMPY[dtype])
+    integers = given.kind in "iu" and expected.kind in "iu"
+    opaque = given.kind == "V" and dtype != "i1" and \
+        (dtype == "bf16" or expected.itemsize == 1)
+    if given.itemsize != expected.itemsize or given.byteorder == ">" or \
+            not (given == expected or integers or opaque):
+        raise Error(f"{where} expects {dtype}, but got {given}; arrays on the "
+                    "device are not converted")
+
+
+def _is_on_device(value):
+    return isinstance(value, DeviceArray) or \
+        hasattr(value, "__cuda_array_interface__")
+
+
+def _stream_of(value):
+    """The stream in whose order `value` is written; None if unknown."""
+    if isinstance(value, DeviceArray):
+        return value._stream
+    if type(value).__module__.split(".")[0] == "torch":
+        torch = sys.modules["torch"]
+        return torch.cuda.current_stream(value.device).cuda_stream
+    return value.__cuda_array_interface__.get("stream")
+
+
+class _Results:
+    """A handle of the C API, freed when nothing refers to it."""
+
+    def __init__(self, runtime, handle):
+        if not handle:
+            raise Error(runtime.blockscaleRuntimeLastError().decode())
+        self.runtime, self.handle = runtime, handle
+
+    def __del__(self):
+        if hasattr(self, "handle"):
+            self.runtime.blockscaleResultsDestroy(self.handle)
+
+    def structs(self):
+        return [self.runtime.blockscaleResultsGet(self.handle, i)
+                for i in range(self.runtime.blockscaleResultsGetNum(
+                    self.handle))]
+
+
+class DeviceArray:
+    """A row-major array in a GPU's memory, which it owns.
+
+    torch.as_tensor(a, device="cuda") and cupy.asarray(a) share its memory;
+    bf16 looks like uint16 there (torch: .view(torch.bfloat16)). Its memory is
+    written and freed in the order of the stream of the call that made it.
+    """
+
+    def __init__(self, results, struct, device, library, stream, convert):
+        self._results, self._library = results, library
+        self._device, self._stream = device, stream
+        self._convert = convert
+        self._pointer = struct.data
+        self.dtype = struct.dtype.decode()
+        self.shape = tuple(struct.shape[i] for i in range(struct.rank))
+
+    @property
+    def __cuda_array_interface__(self):
+        if not self._device.startswith("cuda"):
+            raise AttributeError(f"device '{self._device}' shares no memory "
+                                 "with other programs")
+        empty = 0 in self.shape
+        return {"shape": self.shape, "version": 3,
+                "typestr": np.dtype(_NUMPY[self.dtype]).str,
+                "data": (0 if empty else self._pointer, False),
+                "stream": self._stream or 1}  # 0 is the default one, named 1
+
+    def numpy(self):
+        """A copy on the host, once it is there."""
+        host = _Results(self._results.runtime,
+                        self._results.runtime.blockscaleResultsDownload(
+                            self._results.handle))
+        for device, copy in zip(self._results.structs(), host.structs()):
+            if device.data == self._pointer:
+                return _to_numpy(copy, self._convert)
+        raise Error("the array is none of its results")
+
+    def __array__(self, dtype=None, copy=None):
+        array = self.numpy()
+        return array if dtype is None else array.astype(dtype)
+
+    def __repr__(self):
+        sizes = "x".join(map(str, self.shape))
+        return f"<{self.dtype}[{sizes}] on {self._device}>"
+
+
+def _to_numpy(struct, convert):
+    """A copy of what a struct of the C API points to, on the host."""
+    name = struct.dtype.decode()
+    array = np.empty([struct.shape[i] for i in range(struct.rank)],
+                     _NUMPY[name])
+    if array.nbytes:
+        ctypes.memmove(array.ctypes.data, struct.data, array.nbytes)
+    return from_bf16(array) if name == "bf16" and convert else array
+
+
 class Library:
     """A compiled library; its entries are methods. See load()."""
 
-    def __init__(self, path, device="cpu", convert=False):
+    def __init__(self, path, device=None, convert=False):
         self._handle = None
         runtime = _load_runtime()
         self._handle = runtime.blockscaleLibraryOpen(
-            os.fsencode(path), device.encode())
+            os.fsencode(path), device.encode() if device else None)
         if not self._handle:
             raise Error(runtime.blockscaleRuntimeLastError().decode())
         self._runtime, self._convert = runtime, convert
@@ -145,6 +258,8 @@ class Library:
         self.manifest = json.loads(
             runtime.blockscaleLibraryGetManifest(self._handle).decode())
         self._entries = {e["name"]: e for e in self.manifest["entries"]}
+        #: Where it runs: "cpu", "cuda:0".
+        self.device = runtime.blockscaleLibraryGetDevice(self._handle).decode()
 
     def __del__(self):
         if self._handle:
@@ -159,8 +274,8 @@ class Library:
             raise AttributeError(f"there is no entry '{name}'; expects one of "
                                  + ", ".join(entries))
 
-        def function(*inputs):
-            return self.call(name, *inputs)
+        def function(*inputs, stream=None):
+            return self.call(name, *inputs, stream=stream)
 
         def types(tensors):
             return ", ".join(t["type"] for t in tensors)
@@ -171,9 +286,14 @@ class Library:
                             f"({types(entry['results'])})")
         return function
 
-    def call(self, entry, *inputs):
+    def call(self, entry, *inputs, stream=None):
         """The result of an entry: an array, a tuple if there are several, or
-        None if there is none. Raises Error if an argument does not fit."""
+        None if there is none. Raises Error if an argument does not fit.
+
+        If any argument is on the GPU, or a stream (a CUstream as a number) is
+        given, nothing is waited for and results are DeviceArrays; arguments on
+        the host are copied. Otherwise everything is copied there and back.
+        """
         if entry not in self._entries:
             raise Error(f"there is no entry '{entry}'; expects one of "
                         + ", ".join(self._entries))
@@ -181,46 +301,131 @@ class Library:
         if len(inputs) != len(types):
             raise Error(f"'{entry}' expects {len(types)} inputs, but got "
                         f"{len(inputs)}")
-        structs = (_Array * max(len(types), 1))()
+        names = [type["storage"]["dtype"] for type in types]
+        places = [f"input {i} of '{entry}'" for i in range(len(types))]
+        if stream is not None or any(map(_is_on_device, inputs)):
+            return self._call_device(entry, inputs, names, places, stream)
+        structs, alive = self._structs(inputs, names, places)
+        results = _Results(self._runtime, self._runtime.blockscaleLibraryCall(
+            self._handle, entry.encode(), len(inputs), structs))
+        return _one_or_more([_to_numpy(struct, self._convert)
+                             for struct in results.structs()])
+
+    def to_device(self, array, dtype=None, stream=None):
+        """A copy in the GPU's memory, to be passed again and again: weights.
+        `dtype` is a storage type; it may be left out where numpy has it."""
+        if dtype is None:
+            given = np.asarray(array).dtype
+            dtype = next((name for name, type in _NUMPY.items()
+                          if name != "bf16" and np.dtype(type) == given), None)
+            if dtype is None:
+                raise Error(f"expects dtype= for an array of {given}")
+        return self._upload([array], [dtype], ["the array"], stream or 0)[0]
+
+    def synchronize(self, stream=None):
+        """Waits until all work on a stream is done; raises its errors."""
+        if self._runtime.blockscaleLibrarySynchronize(self._handle, stream):
+            raise Error(self._runtime.blockscaleRuntimeLastError().decode())
+
+    def _structs(self, inputs, names, places):
+        structs = (_Array * max(len(inputs), 1))()
         alive = []  # what the structs point to
-        for i, (value, type) in enumerate(zip(inputs, types)):
-            dtype = type["storage"]["dtype"]
-            array = _argument(value, dtype, self._convert,
-                              f"input {i} of '{entry}'")
+        for i, (value, name) in enumerate(zip(inputs, names)):
+            array = _argument(value, name, self._convert, places[i])
             shape = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
-            structs[i] = _Array(dtype.encode(), array.ndim, shape,
+            structs[i] = _Array(name.encode(), array.ndim, shape,
                                 array.ctypes.data)
             alive += [array, shape]
-        results = self._runtime.blockscaleLibraryCall(
-            self._handle, entry.encode(), len(types), structs)
-        if not results:
-            raise Error(self._runtime.blockscaleRuntimeLastError().decode())
-        try:
-            arrays = [self._result(self._runtime.blockscaleResultsGet(
-                results, i)) for i in range(
-                    self._runtime.blockscaleResultsGetNum(results))]
-        finally:
-            self._runtime.blockscaleResultsDestroy(results)
-        if len(arrays) > 1:
-            return tuple(arrays)
-        return arrays[0] if arrays else None
+        return structs, alive
 
-    def _result(self, struct):
-        name = struct.dtype.decode()
-        array = np.empty([struct.shape[i] for i in range(struct.rank)],
-                         _NUMPY[name])
-        if array.nbytes:
-            ctypes.memmove(array.ctypes.data, struct.data, array.nbytes)
-        if name == "bf16" and self._convert:
-            return from_bf16(array)
-        return array
+    def _device_arrays(self, handle, stream):
+        results = _Results(self._runtime, handle)
+        return [DeviceArray(results, struct, self.device, self, stream,
+                            self._convert) for struct in results.structs()]
+
+    def _upload(self, arrays, names, places, stream):
+        structs, alive = self._structs(arrays, names, places)
+        return self._device_arrays(self._runtime.blockscaleLibraryUpload(
+            self._handle, len(arrays), structs, stream), stream)
+
+    def _call_device(self, entry, inputs, names, places, stream):
+        inputs = list(inputs)
+        if self.device == "cpu":
+            raise Error(f"'{entry}' runs on the host, but got an array on a "
+                        "GPU, or a stream")
+        streams = [_stream_of(value) for value in inputs
+                   if _is_on_device(value)]
+        known = [other for other in streams if other is not None]
+        if stream is None:
+            stream = known[0] if known else 0
+        # 1 is another name of the default stream.
+        for other in {other for other in known
+                      if (other or 1) != (stream or 1)}:
+            self.synchronize(other)
+        host = [i for i, value in enumerate(inputs)
+                if not _is_on_device(value)]
+        if host:
+            copies = self._upload([inputs[i] for i in host],
+                                  [names[i] for i in host],
+                                  [places[i] for i in host], stream)
+            for i, copy in zip(host, copies):
+                inputs[i] = copy
+        structs = (_Array * max(len(inputs), 1))()
+        alive = []
+        for i, (value, name) in enumerate(zip(inputs, names)):
+            pointer, sizes = self._pointer(value, name, places[i])
+            shape = (ctypes.c_int64 * max(len(sizes), 1))(*sizes)
+            structs[i] = _Array(name.encode(), len(sizes), shape, pointer)
+            alive.append(shape)
+        return _one_or_more(self._device_arrays(
+            self._runtime.blockscaleLibraryCallDevice(
+                self._handle, entry.encode(), len(inputs), structs, stream),
+            stream))
+
+    def _pointer(self, value, name, where):
+        """Where an array on the device is, and its sizes."""
+        if isinstance(value, DeviceArray):
+            # Pointers of a simulator mean something to that one alone.
+            if value._device != self.device or (
+                    self.device == "sim" and value._library is not self):
+                raise Error(f"{where} is on device '{value._device}' of "
+                            f"another library, but '{self.device}' of this "
+                            "one is expected")
+            _check_bits(np.dtype(_NUMPY[value.dtype]), name, where)
+            return value._pointer, value.shape
+        if not self.device.startswith("cuda"):
+            raise Error(f"{where} is on a GPU, but the library runs on "
+                        f"'{self.device}'")
+        index = getattr(getattr(value, "device", None), "index", None)
+        if isinstance(index, int) and f"cuda:{index}" != self.device:
+            raise Error(f"{where} is on cuda:{index}, but the library runs on "
+                        f"{self.device}")
+        interface = value.__cuda_array_interface__
+        _check_bits(np.dtype(interface["typestr"]), name, where)
+        sizes = tuple(interface["shape"])
+        strides = interface.get("strides")
+        if strides is not None and 0 not in sizes:
+            step = np.dtype(interface["typestr"]).itemsize
+            for size, stride in zip(reversed(sizes), reversed(strides)):
+                if size != 1 and stride != step:
+                    raise Error(f"{where} expects a row-major array, but got "
+                                f"strides {strides}; torch: .contiguous()")
+                step *= size
+        return interface["data"][0], sizes
 
 
-def load(path, device="cpu", convert=False):
+def _one_or_more(arrays):
+    if len(arrays) > 1:
+        return tuple(arrays)
+    return arrays[0] if arrays else None
+
+
+def load(path, device=None, convert=False):
     """Loads a library made by `blockscale-compile --emit=shared`.
 
-    Its entries become methods that take and return numpy arrays. With
-    convert=True, float arguments of another width are rounded to nearest even
+    `device` is "cpu", "sim", "cuda" or "cuda:1"; None is what the library was
+    compiled for. Its entries become methods that take and return numpy arrays,
+    or arrays on the GPU (Library.call explains). With convert=True, float arguments of another width are rounded to nearest even
     and bf16 results come back as float32. Raises Error if there is no such
     library or this build has no such device.
     """
