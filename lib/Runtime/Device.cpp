@@ -3,10 +3,8 @@
 //===----------------------------------------------------------------------===//
 #include "blockscale/Runtime/Device.h"
 #include "CUDA/CUDADevice.h"
-#include "blockscale/Runtime/GPU/Chip.h"
-#ifdef BLOCKSCALE_HAS_SIM
 #include "Simulator/SimDevice.h"
-#endif
+#include "blockscale/Runtime/GPU/Chip.h"
 
 using namespace blockscale::runtime;
 
@@ -42,12 +40,10 @@ const Row devices[] = {
      [](int number) -> std::unique_ptr<Device> {
        return std::make_unique<cuda::CUDADevice>(number);
      }},
-#ifdef BLOCKSCALE_HAS_SIM
     {"sim", false,
      [](int) -> std::unique_ptr<Device> {
        return std::make_unique<SimDevice>();
      }},
-#endif
 };
 
 /// N of `:N`, 0 for nothing, or -1.

@@ -147,7 +147,8 @@ void *CUDADevice::allocate(uint64_t bytes, Stream on, std::string &error) {
   Result result =
       pool ? driver->memAllocFromPoolAsync(&memory, size, pool, handle(on))
            : driver->memAlloc(&memory, size);
-  if (result == OutOfMemory)
+  // Absurd sizes are errors of other kinds, too.
+  if (result == OutOfMemory || (result != Success && bytes >> 48))
     reportMemory(bytes, error);
   else if (check(result, "allocate memory", error))
     return reinterpret_cast<void *>(static_cast<uintptr_t>(memory));
