@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The few types and functions of the driver API that the runtime uses, written
-// down here so that building needs no CUDA. unittests/Runtime/DriverABITest.cpp
+// down here so that building needs no CUDA. unittests/Runtime/CUDA/DriverABITest.cpp
 // compares them with cuda.h where there is one.
 //
 //===----------------------------------------------------------------------===//

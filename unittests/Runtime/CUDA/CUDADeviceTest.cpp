@@ -1,11 +1,11 @@
 //===-- CUDADeviceTest.cpp - Calls on a GPU ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// TestGPULibrary.c on FakeDriver.c: which driver calls are made, and what
-// errors look like. GPULibraryTest.cpp runs it on real devices too.
+// ../GPU/TestGPULibrary.c on FakeDriver.c: which driver calls are made, and
+// what errors look like. ../GPU/GPULibraryTest.cpp runs it on real devices too.
 //
 //===----------------------------------------------------------------------===//
-#include "TemporaryFolder.h"
+#include "../TemporaryFolder.h"
 #include "blockscale/Runtime/Library.h"
 
 #include <cstring>

@@ -4,7 +4,7 @@
 // Built where there is a CUDA toolkit; the runtime itself needs none.
 //
 //===----------------------------------------------------------------------===//
-#include "../../lib/Runtime/CUDA/Driver.h"
+#include "../../../lib/Runtime/CUDA/Driver.h"
 
 #include <cuda.h>
 #include <gtest/gtest.h>
