@@ -44,6 +44,11 @@ Extents kernels::getExtents(OpBuilder &builder, Location loc, Value value,
 
 Value kernels::inputBuffer(OpBuilder &builder, Location loc, Value tensor) {
   auto type = cast<RankedTensorType>(tensor.getType());
+  if (type.getElementType().isInteger(1)) {
+    // In memory a byte each, but a vector of i1 would load eight from a byte.
+    type = type.clone(builder.getI8Type());
+    tensor = arith::ExtUIOp::create(builder, loc, type, tensor);
+  }
   auto bufferType = MemRefType::get(type.getShape(), type.getElementType());
   Value buffer = bufferization::ToBufferOp::create(builder, loc, bufferType,
                                                    tensor, /*read_only=*/true);
@@ -52,9 +57,14 @@ Value kernels::inputBuffer(OpBuilder &builder, Location loc, Value tensor) {
 
 Value ResultBuffer::asTensor(OpBuilder &builder, Location loc) const {
   auto type = cast<MemRefType>(memref.getType());
-  return bufferization::ToTensorOp::create(
-      builder, loc, RankedTensorType::get(type.getShape(), type.getElementType()),
-      memref, /*restrict=*/true, /*writable=*/true);
+  auto tensorType =
+      RankedTensorType::get(type.getShape(), type.getElementType());
+  Value tensor = bufferization::ToTensorOp::create(
+      builder, loc, tensorType, memref, /*restrict=*/true, /*writable=*/true);
+  if (!holdsBits)
+    return tensor;
+  return arith::TruncIOp::create(
+      builder, loc, tensorType.clone(builder.getI1Type()), tensor);
 }
 
 /// The bytes of a batch of tiled scales.
@@ -84,6 +94,9 @@ ResultBuffer kernels::allocateResult(OpBuilder &builder, Location loc,
     dynamicSizes.push_back(tiledBytes(math, sizes[dim], cols));
   }
   ResultBuffer result;
+  result.holdsBits = storage.getElementType().isInteger(1);
+  if (result.holdsBits)
+    storage = storage.clone(builder.getI8Type());
   result.memref = memref::AllocOp::create(
       builder, loc, MemRefType::get(storage.getShape(), storage.getElementType()),
       dynamicSizes, builder.getI64IntegerAttr(64));

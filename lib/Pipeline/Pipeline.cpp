@@ -37,6 +37,8 @@ void blockscale::addCPUKernelStage(OpPassManager &pm,
 void blockscale::addBufferizeStage(OpPassManager &pm) {
   bufferization::OneShotBufferizePassOptions options;
   options.bufferizeFunctionBoundaries = true;
+  // A loop may hand on another buffer than it got: two tensors that swap.
+  options.allowReturnAllocsFromLoops = true;
   options.functionBoundaryTypeConversion =
       bufferization::LayoutMapOption::IdentityLayoutMap;
   pm.addPass(bufferization::createOneShotBufferizePass(options));
@@ -46,6 +48,7 @@ void blockscale::addBufferizeStage(OpPassManager &pm) {
 }
 
 void blockscale::addCPULowerStage(OpPassManager &pm) {
+  pm.addPass(cpu::createExpandCopiesPass());
   pm.addPass(createConvertLinalgToLoopsPass());
   pm.addPass(cpu::createApproximateMathPass());
   // Rounding to bf16 is written in integers: the instruction of AVX512-BF16

@@ -23,18 +23,32 @@ mlir::RankedTensorType getStorageType(mlir::RankedTensorType type);
 /// Bits of an element of `type` in memory: 4, 8, 16, 32 or 64.
 unsigned getStorageWidth(mlir::Type elementType);
 
+/// How memory differs from the tensor type.
+enum class Storage {
+  Same,   ///< Not at all.
+  Bytes,  ///< A byte per element, the same shape.
+  Packed, ///< Two elements per byte: the innermost extent is halved.
+  Tiled,  ///< Tiles of scales: another shape.
+};
+Storage getStorage(mlir::Type type);
+
 /// Converts ranked tensors by getStorageType() and nothing else.
 class StorageTypeConverter : public mlir::TypeConverter {
 public:
   StorageTypeConverter();
 };
 
-/// Function signatures, calls, returns, scf structure, tensor.dim, tensor.cast,
-/// tensor.empty and constants, over storage types. Marks them legal in `target`
-/// once their types are.
+/// Function signatures, calls, returns, branches, scf structure, constants and
+/// what moves elements without looking at them (slices along whole bytes,
+/// reshapes, tensor.concat, select, ...), over storage types. Marks operations
+/// legal in `target` once their types are.
 void populateStorageConversion(const mlir::TypeConverter &converter,
                                mlir::RewritePatternSet &patterns,
                                mlir::ConversionTarget &target);
+
+/// Emits one error on the first operation below `root`, blockscale's own aside,
+/// that works on tensors in storage and that the conversion does not know.
+mlir::LogicalResult verifyStorageConversion(mlir::Operation *root);
 
 } // namespace blockscale
 

@@ -25,7 +25,7 @@ struct Extents {
 Extents getExtents(mlir::OpBuilder &builder, mlir::Location loc,
                    mlir::Value value, mlir::RankedTensorType logical);
 
-/// The flat, read-only buffer of a tensor.
+/// The flat, read-only buffer of a tensor; of i8 for a tensor of i1.
 mlir::Value inputBuffer(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value tensor);
 
@@ -33,6 +33,8 @@ mlir::Value inputBuffer(mlir::OpBuilder &builder, mlir::Location loc,
 struct ResultBuffer {
   mlir::Value memref;
   mlir::Value flat;
+  /// Whether the tensor is of i1, which the buffer holds as i8.
+  bool holdsBits = false;
   /// The buffer as a tensor, for the op's users.
   mlir::Value asTensor(mlir::OpBuilder &builder, mlir::Location loc) const;
 };

@@ -88,7 +88,7 @@ void MatmulSide::writeRow(OpBuilder &builder, Location loc, ValueRange buffers,
     Value scaleCode = loadScalarCode(
         b, buffers[1],
         scaleAddress.offset(inner, loc, batch, scaleRows, scaleRow, blockCol));
-    Value scale = toF64(b, decodeScale(b, format->scale, scaleCode));
+    Value scale = decodeScale(b, format->scale, scaleCode);
     Value codes = loadCodes(b, buffers[0], at.add(rowStart, col), block,
                             format->element.width());
     Value values;
@@ -101,9 +101,8 @@ void MatmulSide::writeRow(OpBuilder &builder, Location loc, ValueRange buffers,
               .offset(inner, loc, batch, scaleRows, scaleRow, blockCol));
       values = decodeWithZero(b, *format, codes, loadZero(b, *format, zero));
     }
-    Value wide = toF64(b, values);
-    Value scales = vector::BroadcastOp::create(inner, loc, wide.getType(), scale);
-    storePanel(b, arith::MulFOp::create(inner, loc, wide, scales), panel,
+    // An f32 product, as dequantize computes it (rule matmul_c1).
+    storePanel(b, toF64(b, b.fmul(values, scale)), panel,
                at.add(panelIndex, at.sub(col, firstCol)));
   });
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "CPUKernelSet.h"
 #include "MatmulKernel.h"
+#include "TargetChecks.h"
 
 #include "blockscale/Conversion/StorageTypes.h"
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
@@ -22,6 +23,9 @@ struct LowerToCPU : cpu::impl::LowerToCPUPassBase<LowerToCPU> {
   using LowerToCPUPassBase::LowerToCPUPassBase;
 
   void runOnOperation() override {
+    if (failed(verifyStorageConversion(getOperation())) ||
+        failed(cpu::verifyLowerable(getOperation())))
+      return signalPassFailure();
     MLIRContext *context = &getContext();
     StorageTypeConverter converter;
     RewritePatternSet patterns(context);

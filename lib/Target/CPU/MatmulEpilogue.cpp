@@ -63,8 +63,15 @@ Value MatmulEpilogue::applyRegion(OpBuilder &builder, Location loc,
   };
   Block &block = region->front();
   for (auto [argument, value] :
-       llvm::zip_equal(block.getArguments(), blockArguments))
-    mapping.map(argument, value);
+       llvm::zip_equal(block.getArguments(), blockArguments)) {
+    // Buffers hold i1 as i8.
+    mapping.map(argument, argument.getType().isInteger(1)
+                              ? arith::TruncIOp::create(
+                                    builder, loc, toLanes(argument.getType()),
+                                    value)
+                                    .getResult()
+                              : value);
+  }
   for (Operation &op : block.without_terminator()) {
     if (op.hasTrait<OpTrait::ConstantLike>()) {
       Operation *constant = builder.clone(op);

@@ -99,14 +99,6 @@ LogicalResult LowerScaledMatmul::matchAndRewrite(
     ScaledMatmulOp op, OpAdaptor adaptor,
     ConversionPatternRewriter &rewriter) const {
   Location loc = op.getLoc();
-  if (op.hasEpilogue())
-    for (Operation &inner : op.getEpilogue().front().without_terminator())
-      if (!inner.hasTrait<OpTrait::ConstantLike>() &&
-          !OpTrait::hasElementwiseMappableTraits(&inner))
-        return inner.emitOpError("expects elementwise operations in an "
-                                 "epilogue, which the CPU target computes many "
-                                 "elements at a time");
-
   auto lhsType = op.getLhs().getType(), rhsType = op.getRhs().getType();
   auto typeOf = [](Value value) { return value ? value.getType() : Type(); };
   MatmulSide lhs =

@@ -42,11 +42,23 @@ def LowerToCPUPass : Pass<"blockscale-lower-to-cpu", "::mlir::ModuleOp"> {
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
-    "::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::linalg::LinalgDialect",
     "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",
     "::mlir::vector::VectorDialect"
   ];
+}
+
+def ExpandCopiesPass : Pass<"blockscale-cpu-expand-copies"> {
+  let summary = "copy strided memory by loops";
+  let description = [{
+    A `memref.copy` between buffers with gaps, as slices, transpositions and
+    concatenations of a user's tensors leave, becomes a `linalg.generic`; the
+    conversion to LLVM would call a function that a compiled library does not
+    have.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
 def ApproximateMathPass : Pass<"blockscale-cpu-approximate-math"> {
