@@ -48,7 +48,8 @@ void Compiled::compile(const std::string &text) {
       llvm::sys::fs::createTemporaryFile("blockscale-test", "so", path));
   // The archive's directory is compiled in, see CMakeLists.txt.
   if (llvm::Error error =
-          cpu::linkShared(*object, path, BLOCKSCALE_TEST_TOOL_PATH))
+          cpu::linkShared(*object, path, "libblockscale_cpu.a",
+                                          BLOCKSCALE_TEST_TOOL_PATH))
     FAIL() << llvm::toString(std::move(error));
   std::string error;
   library = runtime::Library::open(path.str().str(),
@@ -98,10 +99,4 @@ std::vector<uint32_t> test::codesOf(const runtime::Tensor &tensor,
     }
   }
   return codes;
-}
-
-std::vector<float> test::floatsOf(const runtime::Tensor &tensor) {
-  std::vector<float> values(tensor.count());
-  std::memcpy(values.data(), tensor.data(), tensor.bytes());
-  return values;
 }

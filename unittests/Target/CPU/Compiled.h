@@ -42,7 +42,6 @@ runtime::TensorView view(runtime::DataType type, const void *data,
 /// The codes in a result: unpacked from nibbles if `width` is 4 and the
 /// storage says so, 16 and 32-bit values as their bits.
 std::vector<uint32_t> codesOf(const runtime::Tensor &tensor, unsigned width);
-std::vector<float> floatsOf(const runtime::Tensor &tensor);
 
 } // namespace blockscale::test
 

@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Random shapes with odd extents, every preset, every rule, every rounding:
-// scale, quantize, dequantize and scaled_matmul as compiled for this processor
+// scale, quantize and dequantize as compiled for this processor
 // against the host evaluation of lib/Numerics, which is itself tested against
 // vectors and an independent search.
 //
 //===----------------------------------------------------------------------===//
 #include "Compiled.h"
+#include "Values.h"
 
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
 #include "blockscale/Numerics/Reference.h"
@@ -24,64 +25,25 @@ using mlir::RankedTensorType;
 
 namespace {
 
-std::string str(mlir::Type type) {
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  return text;
-}
-
-/// Blocks of every kind: ordinary, wide, zeros of both signs, tiny, huge, with
-/// NaN or infinity.
-std::vector<float> awkwardValues(int64_t count, uint32_t seed,
-                                 bool withSpecials) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal;
-  std::vector<float> values(count);
-  for (int64_t first = 0; first < count; first += 16) {
-    unsigned kind = random() % 12;
-    for (int64_t i = first; i < std::min(count, first + 16); ++i) {
-      float x = normal(random);
-      switch (kind) {
-      case 0:
-        x = std::copysign(0.0f, x);
-        break;
-      case 1:
-        x *= 1e-42f;
-        break;
-      case 2:
-        x *= std::ldexp(1.0f, int(random() % 60) - 30);
-        break;
-      case 3:
-        x = std::round(x * 4) / 4;
-        break;
-      case 4:
-        if (withSpecials && random() % 8 == 0)
-          x = random() % 2 ? NAN : -INFINITY;
-        break;
-      case 5:
-        if (withSpecials)
-          x = std::copysign(3e38f, x);
-        break;
-      }
-      values[i] = x;
-    }
-  }
-  return values;
-}
-
 struct Case {
   Format format;
   ScaleRule rule;
   Rounding rounding = Rounding::NearestEven;
   int64_t batch = 1, rows = 1, cols = 1;
   bool byScales = false; ///< quantize from scales, not from encode factors.
+  runtime::DataType real = runtime::DataType::F32; ///< What is quantized.
+  bool tiled = false;         ///< The scales lie in 128x4 tiles.
+  std::optional<float> amax = std::nullopt; ///< A held one.
+  bool withSpecials = true;   ///< NaN, infinity and 3e38 among the values.
 
   bool pad() const { return cols % format.blockCols != 0; }
   std::string describe() const {
     return format.text() + " by " + rule.text() + " rounding " +
            std::to_string(int(rounding)) + " on " + std::to_string(batch) +
            "x" + std::to_string(rows) + "x" + std::to_string(cols) +
-           (byScales ? " by scales" : "");
+           (byScales ? " by scales" : "") + " of " +
+           std::string(name(real)) + (tiled ? " in tiles" : "") +
+           (amax ? " with a held amax" : "");
   }
 };
 
@@ -110,11 +72,12 @@ std::string moduleFor(const Case &c) {
   auto format = FormatAttr::get(context, c.format);
   std::vector<int64_t> shape{c.batch, mlir::ShapedType::kDynamic, c.cols};
   auto f32 = mlir::Float32Type::get(context);
-  auto source = RankedTensorType::get(shape, f32);
+  auto source = RankedTensorType::get(shape, typeOf(c.real));
   auto elements = format.getElementsTypeOf(source);
-  auto scales = format.getScalesTypeOf(source);
+  auto scales = format.getScalesTypeOf(
+      source, c.tiled ? Tiled128x4Attr::get(context) : mlir::Attribute());
   auto factors = RankedTensorType::get(scales.getShape(), f32);
-  auto values = RankedTensorType::get(elements.getShape(), f32);
+  auto values = RankedTensorType::get(elements.getShape(), typeOf(c.real));
   auto zeros = format.getZeroPointsTypeOf(source);
   bool hasFactors = c.rule.hasEncodeFactor();
   std::string fmt = "#blockscale.format<" + c.format.text() + ">";
@@ -143,9 +106,11 @@ std::string moduleFor(const Case &c) {
   std::string pad = c.pad() ? " {pad}" : "";
   bool stochastic = c.rounding == Rounding::Stochastic;
   std::string text =
-      "func.func @f(%x: " + str(source) + ", %seed: tensor<i64>) -> (" + types +
-      ", " + str(elements) + ", " + str(values) + ") {\n  " + names +
-      " = blockscale.scale %x : " + str(source) + " to " + fmt +
+      "func.func @f(%x: " + str(source) +
+      ", %seed: tensor<i64>, %a: tensor<f32>) -> (" + types + ", " +
+      str(elements) + ", " + str(values) + ") {\n  " + names +
+      " = blockscale.scale %x : " + str(source) +
+      (c.amax ? " amax(%a : tensor<f32>)" : "") + " to " + fmt +
       " by #blockscale.scale_rule<" + c.rule.text() + ">" + pad + " -> ";
   text += types + "\n";
   text += "  %q = blockscale.quantize %x : " + str(source) + quantizeArgs +
@@ -159,26 +124,6 @@ std::string moduleFor(const Case &c) {
   return text;
 }
 
-template <typename T>
-void expectSame(const std::vector<T> &actual, const std::vector<T> &expected,
-                const char *what) {
-  ASSERT_EQ(actual.size(), expected.size()) << what;
-  for (size_t i = 0; i < actual.size(); ++i)
-    ASSERT_EQ(actual[i], expected[i]) << what << " at " << i;
-}
-
-std::vector<uint32_t> bitsOf(const std::vector<float> &values) {
-  std::vector<uint32_t> bits(values.size());
-  for (size_t i = 0; i < values.size(); ++i) {
-    // Which NaN comes out of an operation is not specified.
-    if (std::isnan(values[i]))
-      bits[i] = 0x7fc00000;
-    else
-      std::memcpy(&bits[i], &values[i], 4);
-  }
-  return bits;
-}
-
 void run(const Case &c) {
   SCOPED_TRACE(c.describe());
   std::string text = moduleFor(c);
@@ -187,17 +132,26 @@ void run(const Case &c) {
   if (!compiled)
     return;
   reference::Extents extents{c.batch, c.rows, c.cols};
-  std::vector<float> x = awkwardValues(
-      extents.elements(), std::hash<std::string>()(c.describe()), true);
+  Reals x(c.real,
+          awkwardValues(extents.elements(),
+                        std::hash<std::string>()(c.describe()),
+                        c.withSpecials));
   int64_t seed = 0x123456789abcdef0;
-  std::vector<runtime::Tensor> results =
-      compiled({view(x, {c.batch, c.rows, c.cols}),
-                view(runtime::DataType::I64, &seed, {})});
+  float amax = c.amax.value_or(0);
+  std::vector<runtime::Tensor> results = compiled(
+      {x.view({c.batch, c.rows, c.cols}),
+       view(runtime::DataType::I64, &seed, {}),
+       view(runtime::DataType::F32, &amax, {})});
   ASSERT_FALSE(results.empty());
 
-  reference::Scales scales = reference::scale(c.format, c.rule, x.data(), extents);
+  reference::Scales scales = reference::scale(
+      c.format, c.rule, x.values.data(), extents, c.amax);
+  reference::BlockGrid grid = reference::blockGridOf(c.format, extents);
   size_t next = 0;
-  expectSame(codesOf(results[next++], 8), scales.codes, "scale");
+  std::vector<uint32_t> scaleCodes = scales.codes;
+  if (c.tiled)
+    scaleCodes = tiledCodes(scaleCodes, c.batch, grid.scaleRows, grid.scaleCols);
+  expectSame(codesOf(results[next++], 8), scaleCodes, "scale");
   if (c.format.hasTensorScale)
     expectSame(bitsOf(floatsOf(results[next++])),
                bitsOf({scales.tensorScale}), "tensor scale");
@@ -211,13 +165,13 @@ void run(const Case &c) {
   if (c.byScales)
     scales.encodeFactors.clear();
   std::vector<uint8_t> codes = reference::quantize(
-      c.format, scales, x.data(), extents, c.rounding, uint64_t(seed));
+      c.format, scales, x.values.data(), extents, c.rounding, uint64_t(seed));
   expectSame(codesOf(results[next++], c.format.element.width()),
              std::vector<uint32_t>(codes.begin(), codes.end()), "element");
-  reference::BlockGrid grid = reference::blockGridOf(c.format, extents);
   std::vector<float> values = reference::dequantize(
       c.format, scales, codes.data(), {c.batch, c.rows, grid.paddedCols});
-  expectSame(bitsOf(floatsOf(results[next++])), bitsOf(values), "value");
+  expectSame(bitsOf(floatsOf(results[next++])),
+             bitsOf(Reals(c.real, values).values), "value");
 }
 
 } // namespace
@@ -300,8 +254,43 @@ TEST(Compiled, BlocksOfEveryShape) {
   }
 }
 
+TEST(Compiled, EveryPresetOfShortFloats) {
+  for (const Preset &preset : presets())
+    for (auto real : {runtime::DataType::BF16, runtime::DataType::F16})
+      run({preset.format, ScaleRule::defaultFor(preset.format),
+           Rounding::NearestEven, 1, 9, 2 * preset.format.blockCols + 3, false,
+           real});
+}
+
+TEST(Compiled, ScalesInTiles) {
+  for (const Preset &preset : presets())
+    if (preset.format.scale.width() == 8)
+      run({preset.format, ScaleRule::defaultFor(preset.format),
+           Rounding::NearestEven, 3, 133, 5 * preset.format.blockCols, true,
+           runtime::DataType::F32, true});
+  // Square blocks, and a rule that encodes by factor.
+  Format square = *Format::fromPreset("nvfp4");
+  square.blockRows = 16;
+  run({square, ScaleRule::defaultFor(square), Rounding::NearestEven, 2, 90,
+       5 * 16, false, runtime::DataType::BF16, true});
+}
+
+TEST(Compiled, HeldAmax) {
+  for (const char *ruleName : {"two_level", "torchao_two_level", "ue5m3",
+                               "four_over_six"})
+    for (float amax : {4.0f, 1e-3f, 0.0f, INFINITY, 1e38f}) {
+      std::string error;
+      auto rule = ScaleRule::fromText(ruleName, {}, error);
+      ASSERT_TRUE(rule) << error;
+      run({*Format::fromPreset("nvfp4"), *rule, Rounding::NearestEven, 1, 6,
+           48, false, runtime::DataType::F32, false, amax, false});
+    }
+}
+
 TEST(Compiled, NoRows) {
   Format format = *Format::fromPreset("nvfp4");
   run({format, ScaleRule::defaultFor(format), Rounding::NearestEven, 2, 0,
+       2 * format.blockCols});
+  run({format, ScaleRule::defaultFor(format), Rounding::NearestEven, 0, 4,
        2 * format.blockCols});
 }
