@@ -73,6 +73,8 @@ def bits(values):
 def pack(codes, element):
     """Codes as memory holds them."""
     codes = np.asarray(codes, np.uint8)
+    if width_of(element) == 1:
+        return codes.astype(np.bool_)
     if width_of(element) != 4:
         return codes
     return codes[..., 0::2] | (codes[..., 1::2] << 4)
@@ -157,4 +159,6 @@ def same(name, actual, expected):
 def finish(at_least):
     """Ends the test; `at_least` checks must have run."""
     print(f"{_checks} checks, {len(_failures)} failed")
-    sys.exit(bool(_failures) or _checks < at_least)
+    if _checks < at_least:
+        sys.exit(f"expects at least {at_least} checks")
+    sys.exit(bool(_failures))
