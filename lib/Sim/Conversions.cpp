@@ -139,8 +139,13 @@ void floatToInteger(Warp &w, const Inst &i, uint32_t mask) {
   forLanes(mask, [&](unsigned l) {
     double value = loadFloat(a[l], data.from, i.mode & ftz);
     value = roundToInteger(value, Round(i.mode & roundMask));
-    __int128 whole = std::isnan(value)   ? 0
-                     : value >= 0x1p100  ? __int128(1) << 100
+    // NaN is 0, or only the top bit where f64 or 64 bits are involved.
+    bool lowest = data.from == Type::F64 || bitWidth(data.to) == 64;
+    if (std::isnan(value)) {
+      d[l] = lowest ? uint64_t(1) << (bitWidth(data.to) - 1) : 0;
+      return;
+    }
+    __int128 whole = value >= 0x1p100    ? __int128(1) << 100
                      : value <= -0x1p100 ? -(__int128(1) << 100)
                                          : static_cast<__int128>(value);
     d[l] = truncated(
@@ -154,6 +159,16 @@ void floatToFloat(Warp &w, const Inst &i, uint32_t mask) {
   uint64_t *d = w.lanes(i.dst(0));
   const uint64_t *a = w.lanes(i.src(0));
   forLanes(mask, [&](unsigned l) {
+    // Hardware moves the bits of these NaN instead of making a new one.
+    bool wide = data.to == Type::F32 && data.from == Type::BF16;
+    bool narrow = data.to == Type::TF32 && data.from == Type::F32;
+    if (wide || narrow) {
+      uint32_t bits = static_cast<uint32_t>(wide ? a[l] << 16 : a[l]);
+      if ((bits & 0x7fffffff) > 0x7f800000) {
+        d[l] = bits & 0xffffe000;
+        return;
+      }
+    }
     double value = loadFloat(a[l], data.from, i.mode & ftz);
     uint64_t mode = i.mode;
     if (data.integerRounding) {

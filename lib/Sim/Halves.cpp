@@ -23,9 +23,10 @@ enum Operation : int64_t {
 uint16_t applyHalf(const FloatFormat &format, int64_t operation, uint64_t mode,
                    const uint16_t *in, unsigned count) {
   const uint16_t sign = 0x8000;
-  // Signs are bits, of NaN too.
   if (operation == opNeg || operation == opAbs) {
     uint16_t value = in[0];
+    if (std::isnan(decode(format, value)))
+      return format.nan;
     if ((mode & ftz) && !(value & 0x7c00))
       value &= sign;
     return operation == opNeg ? value ^ sign : value & ~sign;

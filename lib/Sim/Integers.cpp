@@ -101,7 +101,7 @@ struct Div {
 struct Rem {
   template <class T> static T of(T a, T b) {
     if (b == 0)
-      return a;
+      return static_cast<T>(~T(0));
     if (std::is_signed_v<T> && b == static_cast<T>(-1))
       return 0;
     return a % b;

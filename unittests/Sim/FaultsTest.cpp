@@ -25,15 +25,15 @@ void expectFault(const Report &report, Fault fault, const std::string &text,
 
 /// A neighbour's word after a barrier, or without.
 std::string exchange(const std::string &barrier) {
-  return "mad.lo.u32 %x0, %tid, 4, %smem; st.shared.b32 [%x0], %tid;\n" +
+  return "mad.lo.u32 %x0, %thread, 4, %smem; st.shared.b32 [%x0], %thread;\n" +
          barrier +
-         "\nxor.b32 %x1, %tid, 32; mad.lo.u32 %x1, %x1, 4, %smem;\n"
+         "\nxor.b32 %x1, %thread, 32; mad.lo.u32 %x1, %x1, 4, %smem;\n"
          "ld.shared.b32 %x2, [%x1]; cvt.u64.u32 %o0, %x2;";
 }
 
 /// Warp 0 fills a buffer by a bulk copy, warp 1 reads it after `wait`.
 std::string bulk(const std::string &wait, const std::string &fence = "") {
-  return "setp.eq.u32 %p0, %tid, 0; setp.ge.u32 %p1, %tid, 32;\n"
+  return "setp.eq.u32 %p0, %thread, 0; setp.ge.u32 %p1, %thread, 32;\n"
          "add.u32 %x0, %smem, 2048;\n"
          "@%p0 mbarrier.init.shared.b64 [%x0], 1;\nbar.sync 0;\n" +
          fence +
@@ -102,11 +102,11 @@ TEST(Faults, WrongPhaseOfAnMbarrier) {
 }
 
 TEST(Faults, MissingProxyFence) {
-  std::string write = "@%p0 st.shared.b32 [%smem], %tid;\nbar.sync 0;\n";
+  std::string write = "@%p0 st.shared.b32 [%smem], %thread;\nbar.sync 0;\n";
   expectFault(
       report(bulk(waitFor0, write)), Fault::Race, "fence.proxy.async",
       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes");
-  EXPECT_EQ(int(report(bulk(waitFor0, "@%p0 st.shared.b32 [%smem], %tid;\n"
+  EXPECT_EQ(int(report(bulk(waitFor0, "@%p0 st.shared.b32 [%smem], %thread;\n"
                                       "fence.proxy.async.shared::cta;\n"
                                       "bar.sync 0;\n"))
                     .fault),
@@ -115,7 +115,8 @@ TEST(Faults, MissingProxyFence) {
 
 TEST(Faults, CopyWithoutWaitGroup) {
   auto copy = [](const std::string &wait) {
-    return "mad.lo.u32 %x0, %tid, 16, %smem; mad.wide.u32 %y0, %lane, 8, %in;\n"
+    return "mad.lo.u32 %x0, %thread, 16, %smem; mad.wide.u32 %y0, %lane, 8, "
+           "%in;\n"
            "and.b64 %y0, %y0, -16;\n"
            "cp.async.cg.shared.global [%x0], [%y0], 16;\n"
            "cp.async.commit_group;\n" +
@@ -128,19 +129,20 @@ TEST(Faults, CopyWithoutWaitGroup) {
 
 TEST(Faults, OutOfBoundsByOne) {
   // Thread 63 reads one word behind the 64 inputs.
-  expectFault(report("ld.global.b64 %o0, [%in+8]; mad.wide.u32 %y0, %tid, 8, "
-                     "%in;\nld.global.b64 %o0, [%y0+8];"),
-              Fault::OutOfBounds, "byte 512 of 'in', which has 512 bytes",
-              "ld.global.b64");
-  expectFault(report("mov.b64 %o0, 0; mad.lo.u32 %x0, %tid, 64, %smem;\n"
-                     "st.shared.b32 [%x0+64], %tid;"),
+  expectFault(
+      report("ld.global.b64 %o0, [%in+8]; mad.wide.u32 %y0, %thread, 8, "
+             "%in;\nld.global.b64 %o0, [%y0+8];"),
+      Fault::OutOfBounds, "byte 512 of 'in', which has 512 bytes",
+      "ld.global.b64");
+  expectFault(report("mov.b64 %o0, 0; mad.lo.u32 %x0, %thread, 64, %smem;\n"
+                     "st.shared.b32 [%x0+64], %thread;"),
               Fault::OutOfBounds, "but the CTA has 4096 bytes",
               "st.shared.b32");
 }
 
 TEST(Faults, Misaligned) {
-  Report fault = report("mov.b64 %o0, 0; mad.lo.u32 %x0, %tid, 4, %smem;\n"
-                        "st.shared.v2.b32 [%x0], {%tid, %tid};");
+  Report fault = report("mov.b64 %o0, 0; mad.lo.u32 %x0, %thread, 4, %smem;\n"
+                        "st.shared.v2.b32 [%x0], {%thread, %thread};");
   expectFault(fault, Fault::Misaligned, "multiple of 8", "st.shared.v2.b32");
   EXPECT_EQ(fault.thread.x, 1u);
   EXPECT_TRUE(fault.hasAddress);
@@ -163,7 +165,7 @@ TEST(Faults, UninitialisedReads) {
 }
 
 TEST(Faults, Deadlock) {
-  Report fault = report("setp.lt.u32 %p0, %tid, 32; @%p0 bra one;\n"
+  Report fault = report("setp.lt.u32 %p0, %thread, 32; @%p0 bra one;\n"
                         "bar.sync 1, 64; bra end;\none: bar.sync 2, 64;\n"
                         "end: mov.b64 %o0, 1;");
   expectFault(fault, Fault::Deadlock, "32 of 64 threads have arrived",
@@ -188,7 +190,7 @@ TEST(Faults, MemberMasks) {
 }
 
 TEST(Faults, MbarrierMisuse) {
-  std::string init = "setp.eq.u32 %p0, %tid, 0;\n"
+  std::string init = "setp.eq.u32 %p0, %thread, 0;\n"
                      "@%p0 mbarrier.init.shared.b64 [%smem], 1;\nbar.sync 0;\n"
                      "mov.b64 %o0, 1;\n";
   expectFault(report(init + "@%p0 mbarrier.arrive.shared.b64 _, [%smem+8];"),

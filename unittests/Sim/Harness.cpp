@@ -14,21 +14,21 @@ std::string Snippet::text(size_t inputs) const {
                     declarations +
                     ".visible .entry snippet(.param .u64 in, .param .u64 out)"
                     "\n{\n.reg .b64 %a<9>, %y<16>, %o<16>, %in, %out, %at;\n"
-                    ".reg .b32 %r<9>, %x<64>, %lane, %tid, %smem;\n"
+                    ".reg .b32 %r<9>, %x<64>, %lane, %thread, %smem;\n"
                     ".reg .b16 %h<9>, %z<16>;\n.reg .pred %p<16>;\n"
                     ".shared .align 1024 .b8 memory[" +
                     std::to_string(sharedBytes) +
                     "];\nmov.u32 %smem, memory;\nld.param.u64 %in, [in];\n"
-                    "ld.param.u64 %out, [out];\nmov.u32 %tid, %tid.x;\n"
+                    "ld.param.u64 %out, [out];\nmov.u32 %thread, %tid.x;\n"
                     "mov.u32 %lane, %laneid;\n"
-                    "mad.wide.u32 %at, %tid, 8, %in;\n";
+                    "mad.wide.u32 %at, %thread, 8, %in;\n";
   for (size_t k = 0; k < inputs; ++k) {
     std::string n = std::to_string(k);
     all += "ld.global.b64 %a" + n + ", [%at+" +
            std::to_string(k * threads * 8) + "];\ncvt.u32.u64 %r" + n + ", %a" +
            n + ";\ncvt.u16.u64 %h" + n + ", %a" + n + ";\n";
   }
-  all += "mad.wide.u32 %at, %tid, 8, %out;\n" + body + "\n";
+  all += "mad.wide.u32 %at, %thread, 8, %out;\n" + body + "\n";
   for (unsigned k = 0; k < outputs; ++k)
     all += "st.global.b64 [%at+" + std::to_string(k * threads * 8) + "], %o" +
            std::to_string(k) + ";\n";

@@ -41,7 +41,7 @@ inline double asDouble(uint64_t bits) {
 /// A kernel of one CTA around `body`. Thread t reads word t of each input:
 /// %a0, %a1, ... hold 64 bits of it, %r0 32, %h0 16. The body writes %o0, %o1,
 /// ..., which are stored as words. Registers %x0-%x63 (b32), %y0-%y15 (b64),
-/// %z0-%z15 (b16), %p0-%p15 are free; %tid, %lane, and 4096 bytes of shared
+/// %z0-%z15 (b16), %p0-%p15 are free; %thread, %lane, and 4096 bytes of shared
 /// memory at %smem.
 struct Snippet {
   std::string body;

@@ -99,12 +99,13 @@ TEST(Integers, AddSubtractMultiply) {
 TEST(Integers, DivideAndRemainder) {
   check32("div.u32",
           [](uint64_t a, uint64_t b) { return b ? a / b : 0xffffffff; });
-  check32("rem.u32", [](uint64_t a, uint64_t b) { return b ? a % b : a; });
+  check32("rem.u32",
+          [](uint64_t a, uint64_t b) { return b ? a % b : ~uint64_t(0); });
   check32("div.s32", [](uint64_t a, uint64_t b) {
     return b ? uint64_t(int64_t(s(a)) / s(b)) : 0xffffffff;
   });
   check32("rem.s32", [](uint64_t a, uint64_t b) {
-    return b ? uint64_t(int64_t(s(a)) % s(b)) : a;
+    return b ? uint64_t(int64_t(s(a)) % s(b)) : ~uint64_t(0);
   });
   check64("div.s64", [](uint64_t a, uint64_t b) {
     if (b == 0)

@@ -48,7 +48,7 @@ TEST(ControlFlow, ScopesHaveTheirOwnLabels) {
 }
 
 TEST(ControlFlow, EarlyExitBeforeABarrier) {
-  Snippet snippet("setp.lt.u32 %p0, %tid, 40; mov.b64 %o0, 1;\n"
+  Snippet snippet("setp.lt.u32 %p0, %thread, 40; mov.b64 %o0, 1;\n"
                   "st.global.b64 [%at], %o0;\n@%p0 bra go;\nret;\n"
                   "go: bar.sync 0; mov.b64 %o0, 7;");
   snippet.threads = 64;
@@ -169,12 +169,12 @@ TEST(Memory, GenericLocalAndConstant) {
 
 TEST(Memory, Atomics) {
   Snippet snippet(
-      "setp.eq.u32 %p0, %tid, 0;\n"
+      "setp.eq.u32 %p0, %thread, 0;\n"
       "@%p0 st.shared.v4.b32 [%smem], {0, 100, 0x3f800000, 9};\n"
       "bar.sync 0;\natom.shared.add.u32 %x0, [%smem], 1;\n"
-      "atom.shared.min.s32 %x1, [%smem+4], %tid;\n"
+      "atom.shared.min.s32 %x1, [%smem+4], %thread;\n"
       "red.shared.add.f32 [%smem+8], 0f3F000000;\n"
-      "atom.shared.cas.b32 %x2, [%smem+12], 9, %tid;\n"
+      "atom.shared.cas.b32 %x2, [%smem+12], 9, %thread;\n"
       "bar.sync 0;\nld.shared.v4.b32 {%x3, %x4, %x5, %x6}, [%smem];\n"
       "mov.b64 %o0, {%x3, %x4}; mov.b64 %o1, {%x5, %x6};");
   snippet.threads = 128;
@@ -195,7 +195,7 @@ TEST(Memory, Atomics) {
 
 TEST(Barriers, NamedWithReduction) {
   // Warps 0 and 1 meet at barrier 3; warp 2 only arrives at barrier 4 for 0.
-  Snippet snippet("shr.u32 %x0, %tid, 5; setp.eq.u32 %p0, %x0, 2;\n"
+  Snippet snippet("shr.u32 %x0, %thread, 5; setp.eq.u32 %p0, %x0, 2;\n"
                   "mov.b32 %x1, 0; @%p0 bra third;\n"
                   "setp.gt.u32 %p1, %r0, 50;\n"
                   "barrier.cta.red.popc.aligned.u32 %x1, 3, 64, %p1;\n"
@@ -210,15 +210,16 @@ TEST(Barriers, NamedWithReduction) {
 }
 
 TEST(Barriers, MbarrierOrdersAndCounts) {
-  Snippet snippet("setp.eq.u32 %p0, %tid, 0; add.u32 %x0, %smem, 1024;\n"
-                  "@%p0 mbarrier.init.shared.b64 [%x0], 64;\nbar.sync 0;\n"
-                  "mad.lo.u32 %x1, %tid, 4, %smem; st.shared.b32 [%x1], %r0;\n"
-                  "mbarrier.arrive.shared.b64 %y0, [%x0];\n"
-                  "wait: mbarrier.try_wait.parity.shared.b64 %p1, [%x0], 0;\n"
-                  "@!%p1 bra wait;\nxor.b32 %x2, %tid, 63;\n"
-                  "mad.lo.u32 %x2, %x2, 4, %smem; ld.shared.b32 %x3, [%x2];\n"
-                  "mbarrier.test_wait.shared.b64 %p2, [%x0], %y0;\n"
-                  "selp.b32 %x4, 1, 0, %p2; mov.b64 %o0, {%x3, %x4};");
+  Snippet snippet(
+      "setp.eq.u32 %p0, %thread, 0; add.u32 %x0, %smem, 1024;\n"
+      "@%p0 mbarrier.init.shared.b64 [%x0], 64;\nbar.sync 0;\n"
+      "mad.lo.u32 %x1, %thread, 4, %smem; st.shared.b32 [%x1], %r0;\n"
+      "mbarrier.arrive.shared.b64 %y0, [%x0];\n"
+      "wait: mbarrier.try_wait.parity.shared.b64 %p1, [%x0], 0;\n"
+      "@!%p1 bra wait;\nxor.b32 %x2, %thread, 63;\n"
+      "mad.lo.u32 %x2, %x2, 4, %smem; ld.shared.b32 %x3, [%x2];\n"
+      "mbarrier.test_wait.shared.b64 %p2, [%x0], %y0;\n"
+      "selp.b32 %x4, 1, 0, %p2; mov.b64 %o0, {%x3, %x4};");
   snippet.threads = 64;
   Words out = snippet({iota(64)})[0];
   for (unsigned t = 0; t < 64; ++t)
