@@ -191,6 +191,47 @@ std::vector<float> reference::rotate(const float *x, int64_t count,
   return result;
 }
 
+/// A run as rotate_c4 orders it: the products of one lane after another.
+static void multiplyRun(std::vector<float> &run, const std::vector<int> &signs,
+                        const std::vector<float> &matrix, bool inverse) {
+  size_t size = run.size();
+  std::vector<float> result(size, 0.0f);
+  for (size_t i = 0; i < size; ++i)
+    for (size_t j = 0; j < size; ++j) {
+      float entry = inverse ? matrix[j * size + i] : matrix[i * size + j];
+      int sign = signs.empty() ? 1 : signs[inverse ? j : i];
+      float product = run[i] * (sign < 0 ? -entry : entry);
+      result[j] = result[j] + product;
+    }
+  run = result;
+}
+
+void reference::rotateAlong(std::vector<float> &x,
+                            const std::vector<int64_t> &shape, int64_t axis,
+                            unsigned size, const std::vector<int> &signs,
+                            const std::vector<float> &matrix, bool inverse) {
+  int64_t inner = 1;
+  for (size_t dim = axis + 1; dim < shape.size(); ++dim)
+    inner *= shape[dim];
+  HostBuilder b;
+  std::vector<float> run(size);
+  for (int64_t first = 0; first < int64_t(x.size()); first += size * inner)
+    for (int64_t column = 0; column < inner; ++column) {
+      for (unsigned i = 0; i < size; ++i)
+        run[i] = x[first + i * inner + column];
+      if (matrix.empty()) {
+        V rotated =
+            rotateLanes(b, V::ofFloats(run.data(), size), signs, inverse);
+        for (unsigned i = 0; i < size; ++i)
+          run[i] = rotated.asFloat(i);
+      } else {
+        multiplyRun(run, signs, matrix, inverse);
+      }
+      for (unsigned i = 0; i < size; ++i)
+        x[first + i * inner + column] = run[i];
+    }
+}
+
 std::vector<float> reference::scaledMatmul(const float *a, const float *b,
                                            int64_t batch, int64_t m, int64_t n,
                                            int64_t k, double factor,

@@ -56,6 +56,16 @@ ValueOf<B> encodeByScale(B &b, const Format &format, ValueOf<B> x,
                          random);
 }
 
+/// Whether |x / scale| is below `limit`, in units of the element (mask_c1).
+template <typename B>
+ValueOf<B> isWithin(B &b, const Format &format, ValueOf<B> x,
+                    ValueOf<B> scaleCode, const OptionalValueOf<B> &tensorScale,
+                    float limit) {
+  ValueOf<B> by = divisor(b, format, scaleCode, tensorScale);
+  ValueOf<B> y = dividesByScale(format) ? b.fdiv(x, by) : b.fmul(x, by);
+  return b.flt(b.asFloat(magnitudeBits(b, y)), b.f32(limit));
+}
+
 //===----------------------------------------------------------------------===//
 // Zero points in memory (scale_c6)
 //===----------------------------------------------------------------------===//

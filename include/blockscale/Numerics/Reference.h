@@ -74,6 +74,13 @@ std::vector<float> dequantize(const Format &format, const Scales &scales,
 std::vector<float> rotate(const float *x, int64_t count, unsigned size,
                           const std::vector<int> &signs, bool inverse);
 
+/// Rotates runs of `size` along dimension `axis` of a tensor in place
+/// (rotate_c*). `matrix` is empty, or size x size entries that take the place
+/// of Hadamard's matrix (rotate_c4).
+void rotateAlong(std::vector<float> &x, const std::vector<int64_t> &shape,
+                 int64_t axis, unsigned size, const std::vector<int> &signs,
+                 const std::vector<float> &matrix, bool inverse);
+
 /// D[m, n] = factor * sum over k of A[m, k] * B[n, k] + C[m, n] (matmul_c*) in
 /// f64, then rounded to f32. `factor` is the product of both tensor scales and
 /// alpha; `c` may be null.

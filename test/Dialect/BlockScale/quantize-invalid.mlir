@@ -142,7 +142,7 @@ func.func @no_seed(%x: tensor<8x64xf32>, %e: tensor<8x4xf32>) {
 func.func @seed(%x: tensor<8x64xf32>, %e: tensor<8x4xf32>, %seed: tensor<i64>) {
   // expected-error@+1 {{expects no seed, because rounding is nearest_even, but got one}}
   %0 = blockscale.quantize %x : tensor<8x64xf32> encode(%e : tensor<8x4xf32>)
-      to #nvfp4 seed(%seed : tensor<i64>) -> tensor<8x64xf4E2M1FN>
+      to #nvfp4 round nearest_even seed(%seed : tensor<i64>) -> tensor<8x64xf4E2M1FN>
   return
 }
 

@@ -5,8 +5,11 @@
 
 // CHECK-LABEL: @encode
 func.func @encode(%x: tensor<?x4096xbf16>, %e: tensor<?x256xf32>, %seed: tensor<i64>) {
-  // The default rounding is not printed.
-  // CHECK: blockscale.quantize %{{.*}} : tensor<?x4096xbf16> encode(%{{.*}} : tensor<?x256xf32>) to #blockscale.format<nvfp4> -> tensor<?x4096xf4E2M1FN>
+  // Without `round` a pass may choose; what is written stays.
+  // CHECK: blockscale.quantize %{{.*}} : tensor<?x4096xbf16> encode(%{{.*}} : tensor<?x256xf32>) to #blockscale.format<nvfp4> seed(%{{.*}} : tensor<i64>) -> tensor<?x4096xf4E2M1FN>
+  %2 = blockscale.quantize %x : tensor<?x4096xbf16> encode(%e : tensor<?x256xf32>)
+      to #nvfp4 seed(%seed : tensor<i64>) -> tensor<?x4096xf4E2M1FN>
+  // CHECK: blockscale.quantize %{{.*}} : tensor<?x4096xbf16> encode(%{{.*}} : tensor<?x256xf32>) to #blockscale.format<nvfp4> round nearest_even -> tensor<?x4096xf4E2M1FN>
   %0 = blockscale.quantize %x : tensor<?x4096xbf16> encode(%e : tensor<?x256xf32>)
       to #nvfp4 round nearest_even -> tensor<?x4096xf4E2M1FN>
   // CHECK: to #blockscale.format<nvfp4> round stochastic seed(%{{.*}} : tensor<i64>) -> tensor<?x4096xf4E2M1FN>

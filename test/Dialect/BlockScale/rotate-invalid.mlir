@@ -1,7 +1,7 @@
 // RUN: blockscale-opt %s -split-input-file -verify-diagnostics
 
 func.func @size(%x: tensor<8x96xf32>) {
-  // expected-error@+1 {{expects a size that is a power of two from 2 to 256, but got 48}}
+  // expected-error@+1 {{expects a size that is a power of two from 2 to 256, but got 48; rotate by a matrix of another size}}
   %0 = blockscale.rotate %x {size = 48} : tensor<8x96xf32>
   return
 }
@@ -82,7 +82,7 @@ func.func @both(%x: tensor<8x64xf32>, %s: tensor<2xi8>) {
 
 func.func @result(%x: tensor<8x64xf32>) {
   // expected-error@+1 {{expects a result of the type of its source, 'tensor<8x64xf32>', but got 'tensor<8x32xf32>'}}
-  %0 = "blockscale.rotate"(%x) <{size = 2 : i64}> : (tensor<8x64xf32>) -> tensor<8x32xf32>
+  %0 = "blockscale.rotate"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0>, size = 2 : i64}> : (tensor<8x64xf32>) -> tensor<8x32xf32>
   return
 }
 
@@ -99,5 +99,29 @@ func.func @no_size(%x: tensor<8x64xf32>) {
 func.func @no_size(%x: tensor<8x64xf32>) {
   // expected-error@+1 {{attribute 'size' failed to satisfy constraint}}
   %0 = blockscale.rotate %x {size = 2 : i32} : tensor<8x64xf32>
+  return
+}
+
+// -----
+
+func.func @matrix_type(%x: tensor<8x96xf32>, %m: tensor<24x12xf32>) {
+  // expected-error@+1 {{expects a matrix of type 'tensor<24x24xf32>', but got 'tensor<24x12xf32>'}}
+  %0 = blockscale.rotate %x matrix(%m : tensor<24x12xf32>) {size = 24} : tensor<8x96xf32>
+  return
+}
+
+// -----
+
+func.func @matrix_size(%x: tensor<8x300xf32>, %m: tensor<300x300xf32>) {
+  // expected-error@+1 {{expects a size from 2 to 256, but got 300}}
+  %0 = blockscale.rotate %x matrix(%m : tensor<300x300xf32>) {size = 300} : tensor<8x300xf32>
+  return
+}
+
+// -----
+
+func.func @matrix_extent(%x: tensor<8x100xf32>, %m: tensor<24x24xf32>) {
+  // expected-error@+1 {{expects an extent of axis 1 that is a multiple of the size 24, but got 100}}
+  %0 = blockscale.rotate %x matrix(%m : tensor<24x24xf32>) {size = 24} : tensor<8x100xf32>
   return
 }

@@ -16,3 +16,12 @@ func.func @rotate(%x: tensor<?x4096xbf16>, %s: tensor<16xi8>) {
   %4 = blockscale.rotate %x {size = 16, note = "x", "odd key" = 3, flag} : tensor<?x4096xbf16>
   return
 }
+
+// CHECK-LABEL: @matrix
+func.func @matrix(%x: tensor<?x96xf32>, %m: tensor<24x24xf32>, %s: tensor<24xi8>) {
+  // CHECK: blockscale.rotate %{{.*}} matrix(%{{.*}} : tensor<24x24xf32>) {size = 24} : tensor<?x96xf32>
+  %0 = blockscale.rotate %x matrix(%m : tensor<24x24xf32>) {size = 24} : tensor<?x96xf32>
+  // CHECK: blockscale.rotate %{{.*}} signs(%{{.*}} : tensor<24xi8>) matrix(%{{.*}} : tensor<24x24xf32>) {size = 24, inverse}
+  %1 = blockscale.rotate %x signs(%s : tensor<24xi8>) matrix(%m : tensor<24x24xf32>) {size = 24, inverse} : tensor<?x96xf32>
+  return
+}

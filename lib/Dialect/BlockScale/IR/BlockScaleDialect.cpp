@@ -13,6 +13,7 @@ using namespace mlir;
 using namespace blockscale;
 
 #include "blockscale/Dialect/BlockScale/IR/BlockScaleDialect.cpp.inc"
+#include "blockscale/Dialect/BlockScale/IR/BlockScaleEnums.cpp.inc"
 
 namespace {
 /// Every op may move into another function, epilogues included.
@@ -35,6 +36,12 @@ void BlockScaleDialect::initialize() {
 #define GET_OP_LIST
 #include "blockscale/Dialect/BlockScale/IR/BlockScaleOps.cpp.inc"
       >();
+}
+
+Operation *BlockScaleDialect::materializeConstant(OpBuilder &builder,
+                                                  Attribute value, Type type,
+                                                  Location location) {
+  return arith::ConstantOp::materialize(builder, value, type, location);
 }
 
 #define GET_OP_CLASSES

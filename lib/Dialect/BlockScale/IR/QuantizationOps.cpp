@@ -159,6 +159,16 @@ LogicalResult QuantizeOp::inferReturnTypes(MLIRContext *,
   return success();
 }
 
+void QuantizeOp::build(OpBuilder &builder, OperationState &state, Value source,
+                       Value scales, Value tensorScale, Value zeros,
+                       Value encode, Value seed, FormatAttr format,
+                       Rounding rounding, bool pad) {
+  auto type = cast<RankedTensorType>(source.getType());
+  build(builder, state, format.getElementsTypeOf(type), source, scales,
+        tensorScale, zeros, encode, seed, format,
+        RoundingAttr::get(builder.getContext(), rounding), pad);
+}
+
 bool QuantizeOp::isCompatibleReturnTypes(TypeRange, TypeRange) { return true; }
 
 LogicalResult QuantizeOp::verify() {
@@ -196,6 +206,8 @@ LogicalResult QuantizeOp::verify() {
   if (getRounding() == Rounding::Up)
     return emitOpError("expects a rounding of elements, but got up, which "
                        "rounds scales");
+  if (!getRoundingMode())
+    return success();
   return verifyPresence(*this, "a seed", getSeed(),
                         getRounding() == Rounding::Stochastic,
                         "rounding is " + stringifyRounding(getRounding()));

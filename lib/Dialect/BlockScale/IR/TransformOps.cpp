@@ -4,6 +4,7 @@
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -13,6 +14,20 @@ using namespace blockscale;
 //===----------------------------------------------------------------------===//
 // rotate
 //===----------------------------------------------------------------------===//
+
+void RotateOp::build(OpBuilder &builder, OperationState &state, Value source,
+                     Value signValues, int64_t size, IntegerAttr axis,
+                     DenseI8ArrayAttr signs, bool inverse) {
+  build(builder, state, source.getType(), source, signValues,
+        /*matrix=*/Value(), builder.getI64IntegerAttr(size), axis, signs,
+        inverse ? builder.getUnitAttr() : UnitAttr());
+}
+
+bool RotateOp::hasSameFactors(RotateOp other) {
+  return getSize() == other.getSize() && getMatrix() == other.getMatrix() &&
+         getSignValues() == other.getSignValues() &&
+         getSignsAttr() == other.getSignsAttr();
+}
 
 int64_t RotateOp::getRotationAxis() {
   return getAxis().value_or(getSource().getType().getRank() - 1);
@@ -35,10 +50,19 @@ LogicalResult RotateOp::verify() {
     return emitOpError("expects a result of the type of its source, ")
            << source << ", but got " << getResult().getType();
   int64_t size = getSize(), rank = source.getRank(), axis = getRotationAxis();
-  if (size < 2 || size > 256 || !llvm::isPowerOf2_64(size))
+  if (getMatrix()) {
+    auto square =
+        RankedTensorType::get({size, size}, Float32Type::get(getContext()));
+    if (size < 2 || size > 256)
+      return emitOpError("expects a size from 2 to 256, but got ") << size;
+    if (getMatrix().getType() != square)
+      return emitOpError("expects a matrix of type ")
+             << square << ", but got " << getMatrix().getType();
+  } else if (size < 2 || size > 256 || !llvm::isPowerOf2_64(size)) {
     return emitOpError("expects a size that is a power of two from 2 to 256, "
                        "but got ")
-           << size;
+           << size << "; rotate by a matrix of another size";
+  }
   if (axis < 0 || axis >= rank)
     return emitOpError("expects an axis from 0 to ")
            << rank - 1 << ", but got " << axis;
@@ -76,16 +100,14 @@ LogicalResult RotateOp::reifyResultShapes(OpBuilder &builder,
   return success();
 }
 
-/// A rotation is orthogonal and, without signs, its own inverse.
+/// A rotation is orthogonal and, by Hadamard's matrix without signs, its own
+/// inverse.
 OpFoldResult RotateOp::fold(FoldAdaptor) {
   auto first = getSource().getDefiningOp<RotateOp>();
-  if (!first || first.getSize() != getSize() ||
-      first.getRotationAxis() != getRotationAxis() ||
-      first.getSignValues() != getSignValues() ||
-      first.getSignsAttr() != getSignsAttr())
+  if (!first || !first.hasSameFactors(*this) ||
+      first.getRotationAxis() != getRotationAxis())
     return {};
-  bool hasSigns = getSignValues() || getSigns();
-  if (hasSigns && first.getInverse() == getInverse())
+  if ((hasSigns() || getMatrix()) && first.getInverse() == getInverse())
     return {};
   return first.getSource();
 }
@@ -103,7 +125,7 @@ struct DropIdleOptions : OpRewritePattern<RotateOp> {
     bool idleSigns =
         signs && llvm::all_of(*signs, [](int8_t sign) { return sign == 1; });
     bool hasSigns = rotate.getSignValues() || (signs && !idleSigns);
-    bool idleInverse = rotate.getInverse() && !hasSigns;
+    bool idleInverse = rotate.getInverse() && !hasSigns && !rotate.getMatrix();
     if (!idleSigns && !idleInverse)
       return rewriter.notifyMatchFailure(rotate, "every option matters");
     rewriter.modifyOpInPlace(rotate, [&] {
@@ -116,31 +138,64 @@ struct DropIdleOptions : OpRewritePattern<RotateOp> {
   }
 };
 
+/// Signs that turn out to be constant become an attribute.
+struct ConstantSigns : OpRewritePattern<RotateOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(RotateOp rotate,
+                                PatternRewriter &rewriter) const override {
+    DenseIntElementsAttr values;
+    if (!rotate.getSignValues() ||
+        !matchPattern(rotate.getSignValues(), m_Constant(&values)))
+      return rewriter.notifyMatchFailure(rotate, "no constant signs");
+    SmallVector<int8_t> signs(values.value_begin<int8_t>(),
+                              values.value_end<int8_t>());
+    if (llvm::any_of(signs, [](int8_t s) { return s != 1 && s != -1; }))
+      return rewriter.notifyMatchFailure(rotate, "signs other than 1 and -1");
+    rewriter.modifyOpInPlace(rotate, [&] {
+      rotate.getSignValuesMutable().clear();
+      rotate.setSigns(signs);
+    });
+    return success();
+  }
+};
+
 } // namespace
 
 void RotateOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                            MLIRContext *context) {
-  patterns.add<DropIdleOptions>(context);
+  patterns.add<DropIdleOptions, ConstantSigns>(context);
 }
 
-/// operand (`signs` `(` operand `:` type `)`)? attr-dict `:` type
+/// operand (`signs` `(` operand `:` type `)`)?
+/// (`matrix` `(` operand `:` type `)`)? attr-dict `:` type
 ParseResult RotateOp::parse(OpAsmParser &parser, OperationState &state) {
-  OpAsmParser::UnresolvedOperand source, signs;
-  Type sourceType, signsType;
-  bool hasSigns = false;
+  OpAsmParser::UnresolvedOperand source;
+  SmallVector<OpAsmParser::UnresolvedOperand, 2> factors;
+  SmallVector<Type, 2> factorTypes;
+  Type sourceType;
+  SMLoc location = parser.getCurrentLocation();
   if (parser.parseOperand(source))
     return failure();
-  if (succeeded(parser.parseOptionalKeyword("signs"))) {
-    hasSigns = true;
-    if (parser.parseLParen() || parser.parseOperand(signs) ||
-        parser.parseColonType(signsType) || parser.parseRParen())
+  std::array<int32_t, 3> segments = {1, 0, 0};
+  for (auto [keyword, segment] :
+       {std::pair("signs", &segments[1]), std::pair("matrix", &segments[2])}) {
+    if (failed(parser.parseOptionalKeyword(keyword)))
+      continue;
+    *segment = 1;
+    if (parser.parseLParen() || parser.parseOperand(factors.emplace_back()) ||
+        parser.parseColonType(factorTypes.emplace_back()) ||
+        parser.parseRParen())
       return failure();
   }
   if (parser.parseOptionalAttrDict(state.attributes) ||
       parser.parseColonType(sourceType) ||
       parser.resolveOperand(source, sourceType, state.operands) ||
-      (hasSigns && parser.resolveOperand(signs, signsType, state.operands)))
+      parser.resolveOperands(factors, factorTypes, location, state.operands))
     return failure();
+  llvm::copy(
+      segments,
+      state.getOrAddProperties<Properties>().operandSegmentSizes.begin());
   state.addTypes(sourceType);
   return success();
 }
@@ -151,6 +206,8 @@ void RotateOp::print(OpAsmPrinter &printer) {
   printer << ' ' << getSource();
   if (Value signs = getSignValues())
     printer << " signs(" << signs << " : " << signs.getType() << ')';
+  if (Value matrix = getMatrix())
+    printer << " matrix(" << matrix << " : " << matrix.getType() << ')';
   printer << " {size = " << getSize();
   if (auto axis = getAxis())
     printer << ", axis = " << *axis;

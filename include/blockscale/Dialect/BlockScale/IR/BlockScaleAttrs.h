@@ -15,6 +15,8 @@
 #include "mlir/IR/TensorEncoding.h"
 #include "llvm/ADT/Hashing.h"
 
+#include "blockscale/Dialect/BlockScale/IR/BlockScaleEnums.h.inc"
+
 namespace blockscale {
 
 llvm::hash_code hash_value(const Format &format);

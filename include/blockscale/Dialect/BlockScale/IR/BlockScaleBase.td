@@ -22,6 +22,7 @@ def BlockScale_Dialect : Dialect {
     dimension may be dynamic.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
   let extraClassDeclaration = [{
     void registerAttributes();
   }];
@@ -56,11 +57,18 @@ def BlockScale_ScalarF32
 def BlockScale_ScalarI64
     : RankedTensorOf<[I64], [noLayout, CPred<rankedTensor # ".getRank() == 0">],
                      "tensor<i64>">;
+def BlockScale_SumsTensor
+    : RankedTensorOf<[F64], [noLayout,
+        CPred<rankedTensor # ".getShape() == ::llvm::ArrayRef<int64_t>({2})">],
+                     "tensor<2xf64>">;
 def BlockScale_OperandTensor
     : RankedTensorOf<[AnyFloat, AnyInteger], [noLayout],
                      "tensor of floats or integers">;
 def BlockScale_SignsTensor
     : RankedTensorOf<[I8], [noLayout, CPred<rankedTensor # ".getRank() == 1">],
                      "tensor<Nxi8>">;
+def BlockScale_MatrixTensor
+    : RankedTensorOf<[F32], [noLayout, CPred<rankedTensor # ".getRank() == 2">],
+                     "tensor<NxNxf32>">;
 
 #endif // BLOCKSCALE_BASE_TD

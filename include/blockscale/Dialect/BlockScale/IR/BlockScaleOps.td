@@ -6,5 +6,8 @@
 include "blockscale/Dialect/BlockScale/IR/QuantizationOps.td"
 include "blockscale/Dialect/BlockScale/IR/TransformOps.td"
 include "blockscale/Dialect/BlockScale/IR/MatmulOps.td"
+include "blockscale/Dialect/BlockScale/IR/RandomOps.td"
+include "blockscale/Dialect/BlockScale/IR/SimulationOps.td"
+include "blockscale/Dialect/BlockScale/IR/LinearOps.td"
 
 #endif // BLOCKSCALE_OPS_TD

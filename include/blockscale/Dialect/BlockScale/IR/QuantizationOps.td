@@ -138,8 +138,7 @@ def BlockScale_QuantizeOp : BlockScale_Op<"quantize", [
     Optional<BlockScale_FactorsTensor>:$encode,
     Optional<BlockScale_ScalarI64>:$seed,
     BlockScale_FormatAttr:$format,
-    DefaultValuedAttr<BlockScale_RoundingAttr,
-                      "::blockscale::Rounding::NearestEven">:$rounding,
+    OptionalAttr<BlockScale_RoundingAttr>:$rounding_mode,
     UnitAttr:$pad);
   let results = (outs BlockScale_ElementsTensor:$elements);
   let assemblyFormat = [{
@@ -148,9 +147,22 @@ def BlockScale_QuantizeOp : BlockScale_Op<"quantize", [
     (`tensor` `(` $tensor_scale^ `:` type($tensor_scale) `)`)?
     (`zeros` `(` $zeros^ `:` type($zeros) `)`)?
     (`encode` `(` $encode^ `:` type($encode) `)`)?
-    `to` qualified($format) (`round` $rounding^)?
+    `to` qualified($format) (`round` `` $rounding_mode^)?
     (`seed` `(` $seed^ `:` type($seed) `)`)?
     attr-dict `->` type($elements)
+  }];
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$source, "::mlir::Value":$scales,
+                   "::mlir::Value":$tensor_scale, "::mlir::Value":$zeros,
+                   "::mlir::Value":$encode, "::mlir::Value":$seed,
+                   "::blockscale::FormatAttr":$format,
+                   "::blockscale::Rounding":$rounding,
+                   CArg<"bool", "false">:$pad)>];
+  let extraClassDeclaration = [{
+    /// The rounding asked for, or nearest_even.
+    ::blockscale::Rounding getRounding() {
+      return getRoundingMode().value_or(::blockscale::Rounding::NearestEven);
+    }
   }];
   let hasVerifier = 1;
 }

@@ -6,10 +6,10 @@
 include "blockscale/Dialect/BlockScale/IR/QuantizationOps.td"
 
 def BlockScale_RotateOp : BlockScale_Op<"rotate", [
-    Pure, InferTypeOpAdaptorWithIsCompatible,
+    Pure, AttrSizedOperandSegments, InferTypeOpAdaptorWithIsCompatible,
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
                               ["reifyResultShapes"]>]> {
-  let summary = "orthonormal Hadamard rotation of blocks";
+  let summary = "orthonormal rotation of blocks";
   let description = [{
     Each run of `size` values along `axis` (the last one if not given) becomes
     `(x * signs) H / sqrt(size)`, H being Sylvester's Hadamard matrix; with
@@ -20,6 +20,10 @@ def BlockScale_RotateOp : BlockScale_Op<"rotate", [
 
     The `size` signs, each 1 or -1, are an attribute or, if they change from
     call to call, an operand. A rotation and its inverse cancel.
+
+    A `matrix` takes the place of H / sqrt(size); the size is then any number
+    from 2 to 256. The matrix is orthogonal: that is the program's promise. The
+    inverse multiplies by its transpose.
 
     ```mlir
     func.func @rotated(%x: tensor<?x4096xbf16>, %s: tensor<16xi8>)
@@ -33,16 +37,27 @@ def BlockScale_RotateOp : BlockScale_Op<"rotate", [
   let arguments = (ins
     BlockScale_RealTensor:$source,
     Optional<BlockScale_SignsTensor>:$sign_values,
+    Optional<BlockScale_MatrixTensor>:$matrix,
     I64Attr:$size,
     OptionalAttr<I64Attr>:$axis,
     OptionalAttr<DenseI8ArrayAttr>:$signs,
     UnitAttr:$inverse);
   let results = (outs BlockScale_RealTensor:$result);
   let hasCustomAssemblyFormat = 1;
+  let builders = [
+    /// By Hadamard's matrix.
+    OpBuilder<(ins "::mlir::Value":$source, "::mlir::Value":$sign_values,
+                   "int64_t":$size, "::mlir::IntegerAttr":$axis,
+                   "::mlir::DenseI8ArrayAttr":$signs, "bool":$inverse)>];
   let hasVerifier = 1;
   let hasFolder = 1;
   let hasCanonicalizer = 1;
   let extraClassDeclaration = [{
+    /// Whether any sign may be -1.
+    bool hasSigns() { return getSignValues() || getSigns(); }
+    /// Whether `other` multiplies by the same signs and matrix; axes and
+    /// directions may differ.
+    bool hasSameFactors(RotateOp other);
     /// The axis, the last one if the attribute is absent.
     int64_t getRotationAxis();
   }];

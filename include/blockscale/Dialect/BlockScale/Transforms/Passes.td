@@ -42,4 +42,117 @@ def FoldRoundTripsPass : Pass<"blockscale-fold-round-trips"> {
   let dependentDialects = ["::blockscale::BlockScaleDialect"];
 }
 
+def FuseRotationsPass : Pass<"blockscale-fuse-rotations"> {
+  let summary = "rotations cancel, merge, move and fold into constants";
+  let description = [{
+    Leaves as few rotations as the program allows, as near to the quantizers as
+    they can get. With R a rotation, of any size, signs or matrix:
+
+    | before | after | |
+    |---|---|---|
+    | `rotate` and its inverse | nothing | |
+    | three of a size and axis, two of which are a diagonal of signs | one | |
+    | by m and n along both parts of a split dimension | by m n | H_m (x) H_n = H_mn |
+    | `rotate` of a constant | a constant | same bits |
+    | `transpose(x R)`, reshapes that keep the axis, `tensor.cast` | `transpose(x) R` | same bits |
+    | `-(x R)` | `(-x) R` | same bits |
+    | `x R + y R`, `x R - y R` | `(x + y) R` | |
+    | `(x R) * f`, `(x R) / f`, f equal along the axis | `(x * f) R` | same bits where f is a power of two |
+    | `scaled_matmul` of x R and w R, both plain | of x and w | unless `remove-pairs=false` |
+
+    Where nothing is said, both are equal in real arithmetic, and differ by the
+    roundings of the rotations that went. A remark says why a rotation stays:
+    something that is not linear, another user, an axis that is reshaped.
+
+    Operands that are quantized stay rotated, since that changes their
+    quantization error; a remark says if the rotations cancel in the exact
+    product. `introduce=n` adds such a pair to every product of two tensors
+    that are quantized for it alone, with signs by `introduce-seed`.
+  }];
+  let options = [
+    Option<"removePairs", "remove-pairs", "bool", /*default=*/"true",
+           "Remove equal rotations of both plain sides of a product.">,
+    Option<"introduceSize", "introduce", "int64_t", /*default=*/"0",
+           "Rotate both sides of quantized products by this size.">,
+    Option<"introduceSeed", "introduce-seed", "uint64_t", /*default=*/"0",
+           "Seed of the signs of introduced rotations (random_c5); 0: none.">
+  ];
+  let dependentDialects = [
+    "::blockscale::BlockScaleDialect", "::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def ChooseRoundingPass
+    : InterfacePass<"blockscale-choose-rounding",
+                    "::mlir::FunctionOpInterface"> {
+  let summary = "choose a rounding by the role of each quantized operand";
+  let description = [{
+    A `quantize` without `round` that has a `blockscale.role` gets one:
+    `stochastic` if its role is listed, else `nearest_even`. One with `round`
+    is never changed, and one without a role rounds to `nearest_even` as ever.
+
+    Before: `quantize %dy ... to #fmt {blockscale.role = #blockscale.role<wgrad_dy>}`.
+    After: `quantize %dy ... to #fmt round stochastic seed(%s)`, with
+    `%s = derive_seed %base {site = n}`, another n for each. The base is the
+    seed that already stands on the quantize, then used as it is; else the
+    argument of the function with the attribute `blockscale.seed`; else the
+    option `seed`; else an error. In a loop every iteration would draw the same
+    bits, so a seed of its own is asked for there.
+
+    Two stochastic quantizations that draw by the same seed are remarked upon.
+  }];
+  let options = [
+    ListOption<"stochastic", "stochastic", "std::string",
+               "Roles that round stochastically (default: dgrad_dy, wgrad_dy); "
+               "`none` for none.">,
+    Option<"baseSeed", "seed", "int64_t", /*default=*/"-1",
+           "Base seed of functions without a seed argument; -1: none.">
+  ];
+  let dependentDialects = ["::blockscale::BlockScaleDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
+def ApplyRecipePass : InterfacePass<"blockscale-apply-recipe",
+                                    "::mlir::FunctionOpInterface"> {
+  let summary = "expand linear layers into what their recipes ask for";
+  let description = [{
+    Before: `blockscale.linear`. After: none; for each product, rotations along
+    the contraction, `scale`, `quantize` with a role and the recipe's rounding,
+    `scaled_matmul` with alpha and epilogue. `docs/Recipes.md` shows each
+    recipe's expansion.
+
+    Random signs and stochastic rounding draw by seeds derived from the layer's
+    `seed`: site 16 * layer + number, the number being 0, 1 or 2 for the signs
+    of the three products, 3 to 8 for the roundings of the six operands
+    (recipe_c6). Two products of one role that share seed and layer are an
+    error.
+
+    The extent of a contraction must be static, and a multiple of the rotation
+    and of the block: a weight gradient needs a static number of rows.
+  }];
+  let dependentDialects = [
+    "::blockscale::BlockScaleDialect", "::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def PrintRecipePass : Pass<"blockscale-print-recipe"> {
+  let summary = "print the recipes of linear layers as tables and as a graph";
+  let description = [{
+    For every recipe in the module, or the one named by `preset`, prints to
+    standard error a table with a line per quantize site: format, scale rule,
+    rounding, rotation. `dot` names a file for a Graphviz drawing of the three
+    products. The module does not change.
+  }];
+  let options = [
+    Option<"preset", "preset", "std::string", /*default=*/"",
+           "Print this preset, whatever the module holds; `all` for each.">,
+    Option<"dotPath", "dot", "std::string", /*default=*/"",
+           "Also write a Graphviz file here.">
+  ];
+  let dependentDialects = ["::blockscale::BlockScaleDialect"];
+}
+
 #endif // BLOCKSCALE_TRANSFORMS_PASSES_TD

@@ -1,0 +1,439 @@
+//===-- ExpandLinear.cpp - One product of a layer, spelled out ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rules recipe_c* in docs/Recipes.md.
+//
+//===----------------------------------------------------------------------===//
+#include "LinearSites.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace blockscale;
+
+namespace {
+
+/// An operand of the product, quantized or plain.
+struct Side {
+  Value values;
+  Value scales, tensorScale, zeros;
+  FormatAttr format;
+  /// The amax to hold, if the recipe does.
+  Value held;
+
+  int64_t contraction() const {
+    return cast<RankedTensorType>(values.getType()).getShape().back();
+  }
+};
+
+class LinearExpansion {
+public:
+  LinearExpansion(OpBuilder &builder, LinearOp op)
+      : builder(builder), op(op), loc(op.getLoc()), recipe(op.getRecipe()) {}
+
+  FailureOr<SmallVector<Value>> expand();
+
+private:
+  LogicalResult checkContraction(int64_t extent);
+  Side quantize(OperandRole role, Value x, Value heldAmax,
+                Value *rotated = nullptr);
+  Value asForwardSaw(OperandRole role, Value x);
+  Value maskAndRotateBack(Value gradient);
+  Value product(const Side &lhs, const Side &rhs);
+  Value lowRankBranch(Value x);
+
+  Value rotate(OperandRole role, Value x, bool inverse);
+  Value refreshAmax(Value x, Value held);
+  Value derivedSeed(int64_t site);
+  Value timesColumns(Value x);
+  Value transpose(Value x);
+  FailureOr<Value> flattenRows(Value x);
+  Value convert(Value x, Type element);
+  Value emptyLike(Value x, ArrayRef<int64_t> dims);
+
+  LinearRole role() { return op.getRole(); }
+  /// Whether the product is in the rotated space of the forward product.
+  bool reuses() {
+    return recipe.getSite(RecipeAttr::getOperandRoles(role()).second)
+        .getReuse();
+  }
+  SiteAttr site(OperandRole role) { return recipe.getSite(role); }
+  RankedTensorType typeOf(Value value) {
+    return cast<RankedTensorType>(value.getType());
+  }
+
+  OpBuilder &builder;
+  LinearOp op;
+  Location loc;
+  RecipeAttr recipe;
+};
+
+} // namespace
+
+/// The product an operand belongs to.
+static LinearRole productOf(OperandRole role) {
+  return static_cast<LinearRole>(static_cast<unsigned>(role) / 2);
+}
+
+//===----------------------------------------------------------------------===//
+// Real tensors
+//===----------------------------------------------------------------------===//
+
+/// An uninitialised tensor of the element type of `x`, whose dimension i is
+/// dimension dims[i] of `x`.
+Value LinearExpansion::emptyLike(Value x, ArrayRef<int64_t> dims) {
+  SmallVector<OpFoldResult> sizes;
+  for (int64_t dim : dims)
+    sizes.push_back(tensor::getMixedSize(builder, loc, x, dim));
+  return tensor::EmptyOp::create(builder, loc, sizes,
+                                 typeOf(x).getElementType());
+}
+
+Value LinearExpansion::transpose(Value x) {
+  Value init = emptyLike(x, {1, 0});
+  return linalg::TransposeOp::create(builder, loc, x, init,
+                                     ArrayRef<int64_t>{1, 0})
+      ->getResult(0);
+}
+
+/// [batch..., M, K] as [batch * M, K].
+FailureOr<Value> LinearExpansion::flattenRows(Value x) {
+  RankedTensorType type = typeOf(x);
+  for (int64_t extent : type.getShape().drop_back())
+    if (ShapedType::isDynamic(extent))
+      return op.emitOpError("expects static rows, the contraction of wgrad, "
+                            "but got ")
+             << type << "; use tensor.cast to say how many there are";
+  if (type.getRank() == 2)
+    return x;
+  SmallVector<ReassociationIndices> groups(2);
+  for (int64_t dim = 0; dim + 1 < type.getRank(); ++dim)
+    groups[0].push_back(dim);
+  groups[1].push_back(type.getRank() - 1);
+  return tensor::CollapseShapeOp::create(builder, loc, x, groups).getResult();
+}
+
+Value LinearExpansion::convert(Value x, Type element) {
+  RankedTensorType type = typeOf(x);
+  if (type.getElementType() == element)
+    return x;
+  auto target = RankedTensorType::get(type.getShape(), element);
+  if (element.getIntOrFloatBitWidth() >
+      type.getElementType().getIntOrFloatBitWidth())
+    return arith::ExtFOp::create(builder, loc, target, x);
+  if (type.getElementType().isF32())
+    return arith::TruncFOp::create(builder, loc, target, x);
+  // Between bf16 and f16.
+  return convert(convert(x, builder.getF32Type()), element);
+}
+
+/// x with its columns multiplied, if the layer does (recipe_c3).
+Value LinearExpansion::timesColumns(Value x) {
+  Value columns = op.getColumns();
+  if (!columns)
+    return x;
+  Type element = typeOf(x).getElementType();
+  x = convert(x, builder.getF32Type());
+  columns = convert(columns, builder.getF32Type());
+  auto dims = llvm::to_vector(llvm::seq<int64_t>(typeOf(x).getRank()));
+  Value init = emptyLike(x, dims);
+  dims.pop_back();
+  Value factors = linalg::BroadcastOp::create(builder, loc, columns, init, dims)
+                      ->getResult(0);
+  return convert(arith::MulFOp::create(builder, loc, x, factors), element);
+}
+
+//===----------------------------------------------------------------------===//
+// Draws and state
+//===----------------------------------------------------------------------===//
+
+Value LinearExpansion::derivedSeed(int64_t site) {
+  return DeriveSeedOp::create(builder, loc, op.getSeed(), site);
+}
+
+Value LinearExpansion::rotate(OperandRole role, Value x, bool inverse) {
+  SiteAttr site = this->site(role);
+  int64_t size = site.getRotation();
+  if (!size)
+    return x;
+  Value signs;
+  if (site.getSeededSigns())
+    signs = RandomSignsOp::create(
+        builder, loc, RankedTensorType::get({size}, builder.getI8Type()),
+        derivedSeed(getSignsSite(op.getLayer().value_or(0), productOf(role))));
+  return RotateOp::create(builder, loc, x, signs, size, IntegerAttr(),
+                          site.getSigns(), inverse);
+}
+
+/// The amax of x in every held-th step, else `held` (recipe_c5).
+Value LinearExpansion::refreshAmax(Value x, Value held) {
+  Value step =
+      tensor::ExtractOp::create(builder, loc, op.getStep(), ValueRange());
+  Value period =
+      arith::ConstantIntOp::create(builder, loc, recipe.getHeldPeriod(), 64);
+  Value zero = arith::ConstantIntOp::create(builder, loc, 0, 64);
+  Value rest = arith::RemUIOp::create(builder, loc, step, period);
+  Value isDue =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, rest, zero);
+  auto choice = scf::IfOp::create(
+      builder, loc, isDue,
+      [&](OpBuilder &inner, Location) {
+        Value amax = AmaxOp::create(inner, loc, x);
+        scf::YieldOp::create(inner, loc, amax);
+      },
+      [&](OpBuilder &inner, Location) {
+        scf::YieldOp::create(inner, loc, held);
+      });
+  return choice.getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Quantization
+//===----------------------------------------------------------------------===//
+
+/// Rotates and quantizes; `rotated` receives what was quantized.
+Side LinearExpansion::quantize(OperandRole role, Value x, Value heldAmax,
+                               Value *rotated) {
+  SiteAttr site = this->site(role);
+  x = rotate(role, x, /*inverse=*/false);
+  if (rotated)
+    *rotated = x;
+  Side side;
+  side.values = x;
+  side.held = heldAmax;
+  if (site.isPlain())
+    return side;
+  side.format = site.getFormat();
+  if (heldAmax)
+    side.held = refreshAmax(x, heldAmax);
+  bool pad = typeOf(x).getShape().back() % side.format.getBlockCols() != 0;
+  auto scale = ScaleOp::create(builder, loc, x, side.held, side.format,
+                               site.getRule(), pad);
+  side.scales = scale.getScales();
+  side.tensorScale = scale.getTensorScale();
+  side.zeros = scale.getZeros();
+
+  bool byFactor = bool(scale.getEncode());
+  bool mayDraw = !site.getRounding() ||
+                 site.getRounding().getValue() == Rounding::Stochastic;
+  Value seed;
+  if (mayDraw && op.getSeed())
+    seed = derivedSeed(getRoundingSite(op.getLayer().value_or(0), role));
+  auto quantize = QuantizeOp::create(
+      builder, loc, x, byFactor ? Value() : side.scales,
+      byFactor ? Value() : side.tensorScale, side.zeros, scale.getEncode(),
+      seed, side.format, Rounding::NearestEven, pad);
+  quantize.setRoundingModeAttr(site.getRounding());
+  if (!site.getRounding())
+    quantize->setAttr(kRoleAttr,
+                      OperandRoleAttr::get(builder.getContext(), role));
+  side.values = quantize;
+  return side;
+}
+
+/// The values that the forward product multiplied: rotated, quantized, back as
+/// f32 (recipe_c4).
+Value LinearExpansion::asForwardSaw(OperandRole role, Value x) {
+  Side side = quantize(role, x, Value());
+  if (!side.format)
+    return side.values;
+  auto elements = typeOf(side.values);
+  auto type = RankedTensorType::get(elements.getShape(), builder.getF32Type());
+  Value values =
+      DequantizeOp::create(builder, loc, type, side.values, side.scales,
+                           side.tensorScale, side.zeros, side.format);
+  float multiplier = site(role).getPreMultiplier();
+  if (multiplier == 1.0f)
+    return values;
+  Value factor = arith::ConstantOp::create(
+      builder, loc, builder.getF32FloatAttr(1.0f / multiplier));
+  Value factors =
+      tensor::SplatOp::create(builder, loc, factor, type.getShape(), [&] {
+        SmallVector<Value> sizes;
+        for (int64_t dim = 0; dim < type.getRank(); ++dim)
+          if (type.isDynamicDim(dim))
+            sizes.push_back(tensor::DimOp::create(builder, loc, values, dim));
+        return sizes;
+      }());
+  return arith::MulFOp::create(builder, loc, values, factors);
+}
+
+/// A gradient in the space of the forward product: 0 where that clipped, then
+/// rotated back along K.
+Value LinearExpansion::maskAndRotateBack(Value gradient) {
+  OperandRole forward =
+      role() == LinearRole::Dgrad ? OperandRole::FpropX : OperandRole::FpropW;
+  if (recipe.getMasks()) {
+    Value source = op.getOther();
+    if (forward == OperandRole::FpropX)
+      source = timesColumns(source);
+    Value rotated;
+    Side side = quantize(forward, source, Value(), &rotated);
+    const ElementType &element = side.format.getValue().element;
+    // A mid-rise grid has a cell of half a step beyond its last value.
+    float limit = element.maxMagnitude() +
+                  (element.kind == ElementType::Kind::Midrise ? 0.5f : 0.0f);
+    gradient = MaskClippedOp::create(builder, loc, gradient, rotated,
+                                     side.scales, side.tensorScale, side.format,
+                                     builder.getF32FloatAttr(limit));
+  }
+  return rotate(forward, gradient, /*inverse=*/true);
+}
+
+//===----------------------------------------------------------------------===//
+// The product
+//===----------------------------------------------------------------------===//
+
+/// (x down^T) up^T, the inner product rounded to the type of x.
+Value LinearExpansion::lowRankBranch(Value x) {
+  auto multiply = [&](Value lhs, Value rhs, Type element) -> Value {
+    SmallVector<int64_t> shape(typeOf(lhs).getShape());
+    shape.back() = typeOf(rhs).getDimSize(0);
+    return ScaledMatmulOp::create(
+        builder, loc, RankedTensorType::get(shape, element), lhs, Value(),
+        Value(), Value(), rhs, Value(), Value(), Value(), Value(), Value(),
+        ValueRange(), FormatAttr(), FormatAttr());
+  };
+  Value inner = multiply(x, op.getDown(), typeOf(x).getElementType());
+  return multiply(inner, op.getUp(), builder.getF32Type());
+}
+
+Value LinearExpansion::product(const Side &lhs, const Side &rhs) {
+  RankedTensorType type = op.getResult().getType();
+  // Gradients in the rotated space stay f32 until they are rotated back.
+  bool isLast = !reuses() && !(role() == LinearRole::Dgrad && op.getColumns());
+  if (!isLast)
+    type = RankedTensorType::get(type.getShape(), builder.getF32Type());
+  auto [lhsRole, rhsRole] = RecipeAttr::getOperandRoles(role());
+  float multiplier =
+      site(lhsRole).getPreMultiplier() * site(rhsRole).getPreMultiplier();
+  Value alpha, acc;
+  if (multiplier != 1.0f) {
+    auto scalar = RankedTensorType::get({}, builder.getF32Type());
+    alpha = arith::ConstantOp::create(
+        builder, loc, DenseElementsAttr::get(scalar, 1.0f / multiplier));
+  }
+  if (op.getDown())
+    acc = lowRankBranch(timesColumns(op.getLhs()));
+  SmallVector<Value, 1> bias;
+  if (op.getBias())
+    bias.push_back(op.getBias());
+  auto matmul = ScaledMatmulOp::create(
+      builder, loc, type, lhs.values, lhs.scales, lhs.tensorScale, lhs.zeros,
+      rhs.values, rhs.scales, rhs.tensorScale, rhs.zeros, alpha, acc, bias,
+      lhs.format, rhs.format);
+  if (!bias.empty()) {
+    OpBuilder::InsertionGuard guard(builder);
+    Type f32 = builder.getF32Type();
+    Type biasElement = typeOf(bias[0]).getElementType();
+    Block *block = builder.createBlock(&matmul.getEpilogue(), {},
+                                       {f32, biasElement}, {loc, loc});
+    Value term = block->getArgument(1);
+    if (biasElement != f32)
+      term = arith::ExtFOp::create(builder, loc, f32, term);
+    Value sum =
+        arith::AddFOp::create(builder, loc, block->getArgument(0), term);
+    if (!type.getElementType().isF32())
+      sum = arith::TruncFOp::create(builder, loc, type.getElementType(), sum);
+    YieldOp::create(builder, loc, sum);
+  }
+  return matmul;
+}
+
+/// recipe_c2: the contraction is a whole number of rotations, and padded alike
+/// on both sides.
+LogicalResult LinearExpansion::checkContraction(int64_t extent) {
+  StringRef name = stringifyLinearRole(role());
+  if (ShapedType::isDynamic(extent))
+    return op.emitOpError("expects a static contraction of ")
+           << name << ", but got a dynamic one; use tensor.cast to say what "
+           << "it is";
+  auto [lhsRole, rhsRole] = RecipeAttr::getOperandRoles(role());
+  int64_t rotation = site(lhsRole).getRotation();
+  if (rotation && extent % rotation != 0)
+    return op.emitOpError("expects a contraction of ")
+           << name << " divisible by its rotation " << rotation << ", but got "
+           << extent;
+  auto padded = [&](OperandRole role) {
+    return site(role).isPlain()
+               ? extent
+               : site(role).getFormat().getPaddedExtent(extent);
+  };
+  if (padded(lhsRole) != padded(rhsRole))
+    return op.emitOpError("expects a contraction of ")
+           << name << " that is a whole number of blocks of both "
+           << stringifyOperandRole(lhsRole) << " (padded to " << padded(lhsRole)
+           << ") and " << stringifyOperandRole(rhsRole) << " (padded to "
+           << padded(rhsRole) << "), but got " << extent;
+  // A rotation of the forward product runs along K of the gradient.
+  int64_t forward = site(OperandRole::FpropX).getRotation();
+  int64_t k = op.getResult().getType().getShape().back();
+  if (reuses() && forward && k % forward != 0)
+    return op.emitOpError("expects K divisible by the forward rotation ")
+           << forward << ", but got " << k;
+  if (reuses()) {
+    OperandRole seen =
+        role() == LinearRole::Dgrad ? OperandRole::FpropW : OperandRole::FpropX;
+    if (!site(seen).isPlain() && site(seen).getFormat().getPaddedExtent(k) != k)
+      return op.emitOpError("expects K that is a whole number of blocks of ")
+             << stringifyOperandRole(seen) << ", whose quantized values are "
+             << "reused, but got " << k;
+  }
+  return success();
+}
+
+FailureOr<SmallVector<Value>> LinearExpansion::expand() {
+  auto [lhsRole, rhsRole] = RecipeAttr::getOperandRoles(role());
+  Value lhs = op.getLhs(), rhs = op.getRhs();
+  switch (role()) {
+  case LinearRole::Forward:
+    if (failed(checkContraction(typeOf(lhs).getShape().back())))
+      return failure();
+    lhs = timesColumns(lhs);
+    break;
+  case LinearRole::Dgrad:
+    if (failed(checkContraction(typeOf(lhs).getShape().back())))
+      return failure();
+    if (reuses())
+      rhs = asForwardSaw(OperandRole::FpropW, rhs);
+    rhs = transpose(rhs);
+    break;
+  case LinearRole::Wgrad: {
+    auto flatLhs = flattenRows(lhs);
+    if (failed(flatLhs) ||
+        failed(checkContraction(typeOf(*flatLhs).getDimSize(0))))
+      return failure();
+    lhs = transpose(*flatLhs);
+    rhs = timesColumns(rhs);
+    if (reuses())
+      rhs = asForwardSaw(OperandRole::FpropX, rhs);
+    auto flatRhs = flattenRows(rhs);
+    if (failed(flatRhs))
+      return failure();
+    rhs = transpose(*flatRhs);
+    break;
+  }
+  }
+
+  Side a = quantize(lhsRole, lhs, op.getLhsAmax());
+  Side b = quantize(rhsRole, rhs, op.getRhsAmax());
+  Value result = product(a, b);
+  if (reuses())
+    result = maskAndRotateBack(result);
+  if (role() == LinearRole::Dgrad)
+    result = timesColumns(result);
+  SmallVector<Value> results = {
+      convert(result, op.getResult().getType().getElementType())};
+  if (op.getLhsHeld())
+    llvm::append_values(results, a.held, b.held);
+  return results;
+}
+
+FailureOr<SmallVector<Value>> blockscale::expandLinear(OpBuilder &builder,
+                                                       LinearOp op) {
+  return LinearExpansion(builder, op).expand();
+}

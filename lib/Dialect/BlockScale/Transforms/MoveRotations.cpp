@@ -1,0 +1,181 @@
+//===-- MoveRotations.cpp - Rotations move towards their users ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "RotationPatterns.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace blockscale;
+
+/// The rotation that computes `value`, if it has no other user.
+static RotateOp movableRotation(Value value) {
+  auto rotate = value.getDefiningOp<RotateOp>();
+  return rotate && rotate->hasOneUse() ? rotate : RotateOp();
+}
+
+/// The same rotation of `source`, along `axis`.
+static Value rotateLike(PatternRewriter &rewriter, RotateOp rotate,
+                        Value source, int64_t axis) {
+  auto copy = cast<RotateOp>(rewriter.clone(*rotate));
+  copy.getSourceMutable().assign(source);
+  copy.getResult().setType(cast<RankedTensorType>(source.getType()));
+  copy.setAxis(axis);
+  return copy;
+}
+
+/// Whether all elements along `axis` are equal.
+static bool isEqualAlong(Value value, int64_t axis) {
+  DenseElementsAttr constant;
+  if (matchPattern(value, m_Constant(&constant)))
+    return constant.isSplat();
+  if (value.getDefiningOp<tensor::SplatOp>() ||
+      value.getDefiningOp<linalg::FillOp>())
+    return true;
+  auto broadcast = value.getDefiningOp<linalg::BroadcastOp>();
+  return broadcast && llvm::is_contained(broadcast.getDimensions(), axis);
+}
+
+namespace {
+
+struct MoveThroughTranspose : OpRewritePattern<linalg::TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::TransposeOp op,
+                                PatternRewriter &rewriter) const override {
+    RotateOp rotate = movableRotation(op.getInput());
+    if (!rotate)
+      return rewriter.notifyMatchFailure(op, "no rotation to move");
+    ArrayRef<int64_t> permutation = op.getPermutation();
+    int64_t axis =
+        llvm::find(permutation, rotate.getRotationAxis()) - permutation.begin();
+    auto transpose = linalg::TransposeOp::create(
+        rewriter, op.getLoc(), rotate.getSource(), op.getInit(), permutation);
+    rewriter.replaceOp(
+        op, rotateLike(rewriter, rotate, transpose->getResult(0), axis));
+    return success();
+  }
+};
+
+/// Reshapes that leave the axis alone.
+template <typename OpTy> struct MoveThroughReshape : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    RotateOp rotate = movableRotation(op.getSrc());
+    if (!rotate)
+      return rewriter.notifyMatchFailure(op, "no rotation to move");
+    constexpr bool collapses = std::is_same_v<OpTy, tensor::CollapseShapeOp>;
+    std::optional<int64_t> axis;
+    for (auto [index, group] : llvm::enumerate(op.getReassociationIndices())) {
+      int64_t before = collapses ? group.front() : int64_t(index);
+      int64_t after = collapses ? int64_t(index) : group.front();
+      if (group.size() == 1 && before == rotate.getRotationAxis())
+        axis = after;
+    }
+    if (!axis)
+      return rewriter.notifyMatchFailure(op, "the axis is reshaped");
+    IRMapping mapping;
+    mapping.map(op.getSrc(), rotate.getSource());
+    Operation *reshape = rewriter.clone(*op, mapping);
+    rewriter.replaceOp(
+        op, rotateLike(rewriter, rotate, reshape->getResult(0), *axis));
+    return success();
+  }
+};
+
+/// Casts that keep the element type, and negation.
+template <typename OpTy> struct MoveThroughUnary : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    RotateOp rotate = movableRotation(op->getOperand(0));
+    auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+    if (!rotate || !type)
+      return rewriter.notifyMatchFailure(op, "no rotation to move");
+    IRMapping mapping;
+    mapping.map(op->getOperand(0), rotate.getSource());
+    Operation *copy = rewriter.clone(*op, mapping);
+    rewriter.replaceOp(op, rotateLike(rewriter, rotate, copy->getResult(0),
+                                      rotate.getRotationAxis()));
+    return success();
+  }
+};
+
+/// x R + y R = (x + y) R. The op is elementwise, of tensors.
+template <typename OpTy> struct MoveThroughSum : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    RotateOp lhs = movableRotation(op->getOperand(0));
+    RotateOp rhs = movableRotation(op->getOperand(1));
+    if (!lhs || !rhs || !lhs.hasSameFactors(rhs) ||
+        lhs.getRotationAxis() != rhs.getRotationAxis() ||
+        lhs.getInverse() != rhs.getInverse())
+      return rewriter.notifyMatchFailure(op, "not both rotated alike");
+    IRMapping mapping;
+    mapping.map(op->getOperand(0), lhs.getSource());
+    mapping.map(op->getOperand(1), rhs.getSource());
+    Operation *sum = rewriter.clone(*op, mapping);
+    rewriter.replaceOp(op, rotateLike(rewriter, lhs, sum->getResult(0),
+                                      lhs.getRotationAxis()));
+    return success();
+  }
+};
+
+/// (x R) * f = (x * f) R where f is equal along the axis. Also division by f.
+template <typename OpTy> struct MoveThroughFactor : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    constexpr bool commutes = std::is_same_v<OpTy, arith::MulFOp> ||
+                              std::is_same_v<OpTy, linalg::MulOp>;
+    for (unsigned rotated : {0, 1}) {
+      if (rotated == 1 && !commutes)
+        break;
+      RotateOp rotate = movableRotation(op->getOperand(rotated));
+      if (!rotate ||
+          !isEqualAlong(op->getOperand(1 - rotated), rotate.getRotationAxis()))
+        continue;
+      IRMapping mapping;
+      mapping.map(op->getOperand(rotated), rotate.getSource());
+      Operation *copy = rewriter.clone(*op, mapping);
+      rewriter.replaceOp(op, rotateLike(rewriter, rotate, copy->getResult(0),
+                                        rotate.getRotationAxis()));
+      return success();
+    }
+    return rewriter.notifyMatchFailure(op, "no factor equal along the axis");
+  }
+};
+
+} // namespace
+
+std::string blockscale::whyBlocked(RotateOp rotate, Operation *user) {
+  if (!rotate->hasOneUse())
+    return "because the rotated tensor has other uses";
+  if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(user))
+    return "which reshapes the rotated axis";
+  if (isa<arith::AddFOp, arith::SubFOp, linalg::AddOp, linalg::SubOp>(user))
+    return "whose other operand is not rotated alike";
+  if (isa<arith::MulFOp, arith::DivFOp, linalg::MulOp, linalg::DivOp>(user))
+    return "whose other operand varies along the rotated axis";
+  return "which is not linear";
+}
+
+void blockscale::populateRotationMotionPatterns(RewritePatternSet &patterns) {
+  patterns
+      .add<MoveThroughTranspose, MoveThroughReshape<tensor::CollapseShapeOp>,
+           MoveThroughReshape<tensor::ExpandShapeOp>,
+           MoveThroughUnary<tensor::CastOp>, MoveThroughUnary<arith::NegFOp>,
+           MoveThroughSum<arith::AddFOp>, MoveThroughSum<arith::SubFOp>,
+           MoveThroughSum<linalg::AddOp>, MoveThroughSum<linalg::SubOp>,
+           MoveThroughFactor<arith::MulFOp>, MoveThroughFactor<arith::DivFOp>,
+           MoveThroughFactor<linalg::MulOp>, MoveThroughFactor<linalg::DivOp>>(
+          patterns.getContext());
+}

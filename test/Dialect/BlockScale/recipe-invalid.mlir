@@ -1,0 +1,54 @@
+// RUN: blockscale-opt %s --split-input-file --verify-diagnostics
+
+// expected-error @+1 {{expects a recipe (bf16, te_nvfp4, fp4_all_the_way, ue5m3, mxfp4_training, quartet, quest, mxint, nvint, weight_only, svdquant, sinq, nf4), but got fp5}}
+func.func private @f() attributes {a = #blockscale.recipe<fp5>}
+
+// -----
+
+// expected-error @+1 {{expects an option fprop_x, fprop_w, dgrad_dy, dgrad_w, wgrad_dy, wgrad_x, backward, masks, held or low_rank, but got dgrad_x}}
+func.func private @f() attributes {a = #blockscale.recipe<dgrad_x = #blockscale.site<plain>>}
+
+// -----
+
+// expected-error @+1 {{expects equal rotations of the operands of forward, which cancel in the product, but got #blockscale.site<plain rotate 16> and #blockscale.site<plain>}}
+func.func private @f() attributes {a = #blockscale.recipe<fprop_x = #blockscale.site<plain rotate 16>>}
+
+// -----
+
+// expected-error @+1 {{expects reuse in dgrad_w or wgrad_x, but got it in dgrad_dy}}
+func.func private @f() attributes {a = #blockscale.recipe<dgrad_dy = #blockscale.site<plain reuse>>}
+
+// -----
+
+// expected-error @+1 {{expects a quantized fprop_x with masks = true, but got plain}}
+func.func private @f() attributes {a = #blockscale.recipe<masks = true>}
+
+// -----
+
+// expected-error @+1 {{expects reuse in dgrad_w with masks = true, but got #blockscale.site<plain>}}
+func.func private @f() attributes {a = #blockscale.recipe<fp4_all_the_way, backward = plain, masks = true>}
+
+// -----
+
+// expected-error @+1 {{expects backward = plain, but got backward = bf16}}
+func.func private @f() attributes {a = #blockscale.recipe<te_nvfp4, backward = bf16>}
+
+// -----
+
+// expected-error @+1 {{expects masks = true or false, but got masks = yes}}
+func.func private @f() attributes {a = #blockscale.recipe<quartet, masks = yes>}
+
+// -----
+
+// expected-error @+1 {{expects formats with tensor = f32 with held = 50, but got #blockscale.format<mxfp4>}}
+func.func private @f() attributes {a = #blockscale.recipe<mxfp4_training, held = 50>}
+
+// -----
+
+// expected-error @+1 {{expects no reuse with held = 10: a gradient does not know the forward amax}}
+func.func private @f() attributes {a = #blockscale.recipe<held = 10, fprop_w = #blockscale.site<#blockscale.format<nvfp4> by #blockscale.scale_rule<two_level>>, dgrad_w = #blockscale.site<#blockscale.format<nvfp4> by #blockscale.scale_rule<two_level> reuse>>}
+
+// -----
+
+// expected-error @+1 {{expects low_rank from 1 to 4096, but got -1}}
+func.func private @f() attributes {a = #blockscale.recipe<low_rank = -1>}
