@@ -207,3 +207,39 @@ TEST_F(Kernels, Matmul) {
                 "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"),
             uint64_t(2) * 4 * 3 * 2 * 8);
 }
+
+TEST_F(Kernels, NvFp4Matmul) {
+  load("NvFp4");
+  int m = 128, n = 128, k = 512;
+  std::vector<uint8_t> a(m * k / 2), b(n * k / 2), sa(m * k / 16),
+      sb(n * k / 16);
+  for (std::vector<uint8_t> *bytes : {&a, &b})
+    for (uint8_t &byte : *bytes)
+      byte = random.next();
+  for (std::vector<uint8_t> *bytes : {&sa, &sb})
+    for (uint8_t &byte : *bytes)
+      byte = 0x28 + random.next() % 32; // 0.25 to 3.75
+  uint64_t c = device.allocate(m * n * 4, "c");
+  launch("matmul_nvfp4", {1, 1}, {256}, upload(a), upload(sa), upload(b),
+         upload(sb), c, n, k);
+  std::vector<float> out = download<float>(c, m * n);
+  const double e2m1[] = {0, .5, 1, 1.5, 2, 3, 4, 6};
+  auto value = [&](const std::vector<uint8_t> &codes,
+                   const std::vector<uint8_t> &scales, int row, int x) {
+    unsigned code = codes[(row * k + x) / 2] >> (x % 2 * 4) & 15;
+    unsigned scale = scales[(row * k + x) / 16];
+    double s = std::ldexp(8 + scale % 8, int(scale / 8) - 10);
+    return (code & 8 ? -1 : 1) * e2m1[code & 7] * s;
+  };
+  for (int i = 0; i < m; ++i)
+    for (int j = i % 3; j < n; j += 3) {
+      double sum = 0, bound = 0;
+      for (int x = 0; x < k; ++x) {
+        double product = value(a, sa, i, x) * value(b, sb, j, x);
+        sum += product;
+        bound += std::fabs(product);
+      }
+      // Eight roundings to f32, one per step.
+      ASSERT_NEAR(out[i * n + j], sum, 8 * 0x1p-24 * bound);
+    }
+}
