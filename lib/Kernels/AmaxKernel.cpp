@@ -13,51 +13,94 @@ using namespace mlir;
 using namespace blockscale;
 using namespace blockscale::kernels;
 
-/// Values looked at by one step: four vectors of 512 bits.
+/// Values of one work item where an item is a run: a quarter of an L1 cache.
+static constexpr int64_t kAmaxRun = 4096;
+/// Values looked at by one step of a run: four vectors of 512 bits.
 static constexpr int64_t kAmaxLanes = 64;
-/// Values of one work item.
-static constexpr int64_t kAmaxItem = 4096;
+/// Values of one step where neighbouring items take neighbouring values.
+static constexpr int64_t kAmaxChunk = 8;
+/// Most items of that kind: enough threads for the largest GPU.
+static constexpr int64_t kAmaxItems = 1 << 18;
+
+/// max(sofar, magnitudes of source[first, last) by steps of `lanes`).
+static Value maxOfChunks(OpBuilder &builder, Location loc, Value source,
+                         Value first, Value last, Value step, int64_t lanes,
+                         int64_t alignment) {
+  auto laneType = VectorType::get({lanes}, builder.getI32Type());
+  Value zeros =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(laneType));
+  auto loop = scf::ForOp::create(
+      builder, loc, first, last, step, zeros,
+      [&](OpBuilder &inner, Location, Value i, ValueRange sofar) {
+        IRValueBuilder b(inner, loc);
+        Value x = loadReals(b, source, i, lanes, lanes, alignment);
+        scf::YieldOp::create(inner, loc, tensorAmaxRow(b, sofar[0], x));
+      });
+  return IRValueBuilder(builder, loc).reduceUMax(loop.getResult(0));
+}
+
+/// The same, value by value.
+static Value maxOfValues(OpBuilder &builder, Location loc, Value source,
+                         Value first, Value last, Value sofar) {
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  auto loop = scf::ForOp::create(
+      builder, loc, first, last, one, sofar,
+      [&](OpBuilder &inner, Location, Value i, ValueRange sofar) {
+        IRValueBuilder b(inner, loc);
+        scf::YieldOp::create(
+            inner, loc, tensorAmaxRow(b, sofar[0], loadReal(b, source, i)));
+      });
+  return loop.getResult(0);
+}
 
 static func::FuncOp amaxKernel(KernelSet &kernelSet, Location loc,
                                Value source) {
   OpBuilder types(loc.getContext());
+  Type index = types.getIndexType();
   SmallVector<Type> argTypes{source.getType(), flatType(types.getI32Type()),
-                             types.getIndexType()};
+                             index, index};
   return kernelSet.getOrCreate(
       loc, "blockscale_amax", kernelKey("amax", source.getType()), argTypes,
       [&](OpBuilder &builder, Location loc, Value begin, Value end,
           ValueRange args) {
-        Value source = args[0], maximum = args[1], size = args[2];
+        Value source = args[0], maximum = args[1], size = args[2],
+              items = args[3];
         IndexMath math(builder, loc);
-        IRValueBuilder outside(builder, loc);
-        Value first = math.mul(begin, kAmaxItem);
-        Value last = math.min(math.mul(end, kAmaxItem), size);
-        Value whole = math.sub(last, first);
-        Value lastFull =
-            math.add(first, math.mul(math.div(whole, kAmaxLanes), kAmaxLanes));
-        auto laneType = VectorType::get({kAmaxLanes}, builder.getI32Type());
-        Value zeros = arith::ConstantOp::create(builder, loc,
-                                                builder.getZeroAttr(laneType));
-        auto vectorLoop = scf::ForOp::create(
-            builder, loc, first, lastFull, math.constant(kAmaxLanes), zeros,
-            [&](OpBuilder &inner, Location, Value i, ValueRange sofar) {
-              IRValueBuilder b(inner, loc);
-              Value x = loadReals(b, source, i, kAmaxLanes, kAmaxLanes);
-              Value next = tensorAmaxRow(b, sofar[0], x);
-              scf::YieldOp::create(inner, loc, next);
-            });
-        auto tailLoop = scf::ForOp::create(
-            builder, loc, lastFull, last, math.constant(1),
-            outside.reduceUMax(vectorLoop.getResult(0)),
-            [&](OpBuilder &inner, Location, Value i, ValueRange sofar) {
-              IRValueBuilder b(inner, loc);
-              Value next = tensorAmaxRow(b, sofar[0], loadReal(b, source, i));
-              scf::YieldOp::create(inner, loc, next);
-            });
+        Value result;
+        if (kernelSet.itemSize() == ItemSize::Row) {
+          Value first = math.mul(begin, kAmaxRun);
+          Value last = math.min(math.mul(end, kAmaxRun), size);
+          Value lastFull = math.add(
+              first, math.mul(math.div(math.sub(last, first), kAmaxLanes),
+                              kAmaxLanes));
+          result = maxOfChunks(builder, loc, source, first, lastFull,
+                               math.constant(kAmaxLanes), kAmaxLanes, 0);
+          result =
+              maxOfValues(builder, loc, source, lastFull, last, result);
+        } else {
+          Value full = math.mul(math.div(size, kAmaxChunk), kAmaxChunk);
+          unsigned bits = cast<MemRefType>(source.getType())
+                              .getElementType()
+                              .getIntOrFloatBitWidth();
+          // A thread without an item has an empty range.
+          Value first = arith::SelectOp::create(
+              builder, loc,
+              arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                    begin, end),
+              math.mul(begin, kAmaxChunk), full);
+          result = maxOfChunks(
+              builder, loc, source, first, full, math.mul(items, kAmaxChunk),
+              kAmaxChunk,
+              alignmentOf(kernelSet.bufferAlignment(), kAmaxChunk, kAmaxChunk,
+                          bits));
+          Value isFirst = arith::CmpIOp::create(
+              builder, loc, arith::CmpIPredicate::eq, begin, math.constant(0));
+          Value tail =
+              arith::SelectOp::create(builder, loc, isFirst, full, size);
+          result = maxOfValues(builder, loc, source, tail, size, result);
+        }
         // The maximum of the bits does not depend on who comes first.
-        memref::AtomicRMWOp::create(builder, loc, arith::AtomicRMWKind::maxu,
-                                    tailLoop.getResult(0), maximum,
-                                    ValueRange{math.constant(0)});
+        kernelSet.atomicUMax(builder, loc, result, maximum);
       });
 }
 
@@ -68,9 +111,13 @@ Value kernels::launchAmax(OpBuilder &builder, Location loc,
       allocateFlat(builder, loc, builder.getI32Type(), math.constant(1));
   kernelSet.fillZero(builder, loc, maximum);
   func::FuncOp kernel = amaxKernel(kernelSet, loc, source);
-  kernelSet.launch(builder, loc, kernel, math.ceilDiv(size, kAmaxItem),
-                   grainFor(math, math.constant(kAmaxItem)),
-                   {source, maximum, size});
+  bool runs = kernelSet.itemSize() == ItemSize::Row;
+  Value items = runs ? math.ceilDiv(size, kAmaxRun)
+                     : math.min(math.ceilDiv(size, kAmaxChunk),
+                                math.constant(kAmaxItems));
+  kernelSet.launch(builder, loc, kernel, items,
+                   grainFor(math, math.constant(kAmaxRun)),
+                   {source, maximum, size, items});
   return maximum;
 }
 

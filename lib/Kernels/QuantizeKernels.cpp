@@ -1,13 +1,10 @@
 //===-- QuantizeKernels.cpp - quantize and dequantize ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "blockscale/Kernels/HostSide.h"
+#include "RowWalk.h"
 #include "blockscale/Kernels/Patterns.h"
-#include "blockscale/Kernels/LaneAccess.h"
 
-#include "blockscale/Conversion/StorageTypes.h"
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
 #include "blockscale/Numerics/BlockScaling.h"
-#include "blockscale/Numerics/Philox.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -15,32 +12,6 @@ using namespace blockscale;
 using namespace blockscale::kernels;
 
 namespace {
-
-/// What quantize and dequantize share: a walk over the blocks of each row.
-struct RowWalk {
-  Format format;
-  /// Columns of the real tensor, and of the elements.
-  int64_t cols, paddedCols;
-  ScaleAddress scaleAddress;
-  ScaleAddress factorAddress;
-  ItemSize itemSize;
-  /// Of blocks in the real tensor and in the elements, in bytes.
-  int64_t realAlignment, elementAlignment;
-
-  struct BlockPosition {
-    Value real;        ///< Index of the first value in the real tensor.
-    Value element;     ///< Index of the first element.
-    Value scale;       ///< Index of the block's scale.
-    Value factor;      ///< Index of its zero point and encode factor.
-    int64_t valid = 0; ///< Values of the block that exist.
-  };
-
-  /// Items are rows; `rows` are those of a batch.
-  void emit(OpBuilder &builder, Location loc, Value begin, Value end,
-            Value rows,
-            llvm::function_ref<void(IRValueBuilder &, const BlockPosition &)>
-                body) const;
-};
 
 struct LowerQuantize : KernelPattern<QuantizeOp> {
   using KernelPattern::KernelPattern;
@@ -58,78 +29,6 @@ struct LowerDequantize : KernelPattern<DequantizeOp> {
 
 } // namespace
 
-void RowWalk::emit(
-    OpBuilder &builder, Location loc, Value begin, Value end, Value rows,
-    llvm::function_ref<void(IRValueBuilder &, const BlockPosition &)> body)
-    const {
-  forEachBlock(
-      builder, loc, itemSize, begin, end, cols, format.blockCols,
-      [&](OpBuilder &inner, Value item, Value blockCol, int64_t valid) {
-        IRValueBuilder b(inner, loc);
-        IndexMath at(inner, loc);
-        Value blockRows = at.ceilDiv(rows, format.blockRows);
-        Value batch = at.div(item, rows);
-        Value blockRow = at.div(at.rem(item, rows), format.blockRows);
-        Value col = at.mul(blockCol, format.blockCols);
-        BlockPosition position;
-        position.real = at.add(at.mul(item, cols), col);
-        position.element = at.add(at.mul(item, paddedCols), col);
-        position.scale = scaleAddress.offset(inner, loc, batch, blockRows,
-                                             blockRow, blockCol);
-        position.factor = factorAddress.offset(inner, loc, batch, blockRows,
-                                               blockRow, blockCol);
-        position.valid = valid;
-        body(b, position);
-      });
-}
-
-static ScaleAddress linearLike(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  return ScaleAddress(
-      RankedTensorType::get(tensor.getShape(), tensor.getElementType()));
-}
-
-static RowWalk makeWalk(const Format &format, RankedTensorType real,
-                        RankedTensorType elements, RankedTensorType scales,
-                        const KernelSet &kernelSet) {
-  int64_t cols = real.getShape().back(), padded = elements.getShape().back();
-  return {format,
-          cols,
-          padded,
-          ScaleAddress(scales),
-          linearLike(scales),
-          kernelSet.itemSize(),
-          alignmentOf(kernelSet.bufferAlignment(), cols, format.blockCols,
-                      real.getElementType().getIntOrFloatBitWidth()),
-          alignmentOf(kernelSet.bufferAlignment(), padded, format.blockCols,
-                      getStorageWidth(elements.getElementType()))};
-}
-
-static bool isTiled(Value scales) {
-  return scales && cast<RankedTensorType>(scales.getType()).getEncoding();
-}
-
-/// The f32 at the start of a buffer.
-static Value firstReal(IRValueBuilder &b, Value buffer) {
-  Value zero =
-      arith::ConstantIndexOp::create(b.getBuilder(), b.getLoc(), 0);
-  return loadReal(b, buffer, zero);
-}
-
-static Value optionalBuffer(OpBuilder &builder, Location loc, Value tensor) {
-  return tensor ? inputBuffer(builder, loc, tensor) : Value();
-}
-
-/// Low and high word of an i64.
-static std::pair<Value, Value> splitWords(OpBuilder &builder, Location loc,
-                                          Value wide) {
-  Type i32 = builder.getI32Type();
-  Value shift = arith::ConstantIntOp::create(builder, loc, 32, 64);
-  Value high = arith::ShRUIOp::create(builder, loc, wide, shift);
-  return {arith::TruncIOp::create(builder, loc, i32, wide),
-          arith::TruncIOp::create(builder, loc, i32, high)};
-}
-
 LogicalResult
 LowerQuantize::matchAndRewrite(QuantizeOp op, OpAdaptor adaptor,
                                ConversionPatternRewriter &rewriter) const {
@@ -140,7 +39,7 @@ LowerQuantize::matchAndRewrite(QuantizeOp op, OpAdaptor adaptor,
   auto elementsType = op.getElements().getType();
   Value blockTensor = op.getScales() ? op.getScales() : op.getEncode();
   auto blockTensorType = cast<RankedTensorType>(blockTensor.getType());
-  RowWalk walk = makeWalk(format, type, elementsType, blockTensorType,
+  RowWalk walk = RowWalk::make(format, type, elementsType, blockTensorType,
                           kernelSet);
 
   IndexMath math(rewriter, loc);
@@ -177,26 +76,17 @@ LowerQuantize::matchAndRewrite(QuantizeOp op, OpAdaptor adaptor,
       [&](OpBuilder &builder, Location loc, Value begin, Value end,
           ValueRange args) {
         std::pair<Value, Value> seedWords;
-        if (seed) {
-          Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
-          Value wide = memref::LoadOp::create(builder, loc, args[*seed],
-                                              ValueRange{zero});
-          seedWords = splitWords(builder, loc, wide);
-        }
+        if (seed)
+          seedWords = loadSeed(builder, loc, args[*seed]);
         walk.emit(
             builder, loc, begin, end, args[rows],
             [&](IRValueBuilder &b, const RowWalk::BlockPosition &at) {
               Value x = loadReals(b, args[source], at.real, format.blockCols,
                                   at.valid, walk.realAlignment);
               std::optional<Value> random;
-              if (seed) {
-                Value index = arith::IndexCastOp::create(
-                    b.getBuilder(), loc, b.getBuilder().getI64Type(),
-                    at.element);
-                auto [low, high] = splitWords(b.getBuilder(), loc, index);
-                random = randomLanes(b, low, high, format.blockCols,
-                                     seedWords.first, seedWords.second);
-              }
+              if (seed)
+                random = randomLanesAt(b, at.element, format.blockCols,
+                                       seedWords);
               Value codes;
               if (factors) {
                 Value factor = loadReal(b, args[*factors], at.factor);
@@ -234,7 +124,7 @@ LowerDequantize::matchAndRewrite(DequantizeOp op, OpAdaptor adaptor,
   auto resultType = op.getResult().getType();
   auto scalesType = cast<RankedTensorType>(op.getScales().getType());
   int64_t cols = elementsType.getShape().back();
-  RowWalk walk = makeWalk(format, resultType, elementsType, scalesType,
+  RowWalk walk = RowWalk::make(format, resultType, elementsType, scalesType,
                           kernelSet);
 
   IndexMath math(rewriter, loc);

@@ -1,5 +1,6 @@
 //===-- RotateKernel.cpp - Block Hadamard rotation ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "RotateSigns.h"
 #include "blockscale/Kernels/HostSide.h"
 #include "blockscale/Kernels/Patterns.h"
 #include "blockscale/Kernels/LaneAccess.h"
@@ -26,38 +27,7 @@ struct LowerRotate : KernelPattern<RotateOp> {
                   ConversionPatternRewriter &rewriter) const override;
 };
 
-/// Signs known when compiled, signs in memory, or none.
-struct Signs {
-  ArrayRef<int8_t> constants;
-  Value buffer;
-
-  /// The sign bit of each of the `size` signs, as lanes; null if all are 1.
-  Value lanes(IRValueBuilder &b, int64_t size) const {
-    if (buffer) {
-      OpBuilder &builder = b.getBuilder();
-      Location loc = b.getLoc();
-      Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
-      Value bytes = vector::LoadOp::create(
-          builder, loc, VectorType::get({size}, builder.getI8Type()), buffer,
-          ValueRange{zero});
-      Value wide = arith::ExtSIOp::create(
-          builder, loc, VectorType::get({size}, builder.getI32Type()), bytes);
-      return b.band(wide, b.i32(0x80000000u));
-    }
-    if (llvm::all_of(constants, [](int8_t sign) { return sign > 0; }))
-      return {};
-    std::vector<uint32_t> bits;
-    for (int8_t sign : constants)
-      bits.push_back(sign < 0 ? 0x80000000u : 0);
-    return b.laneConstants(bits);
-  }
-};
-
 } // namespace
-
-static Value flip(IRValueBuilder &b, Value x, Value signBits) {
-  return signBits ? b.asFloat(b.bxor(b.asInt(x), signBits)) : x;
-}
 
 /// One run of `size` consecutive values at `index`.
 static void rotateRun(IRValueBuilder &b, Value source, Value result, Value index,
@@ -99,6 +69,8 @@ static void rotateColumns(IRValueBuilder &b, Value source, Value result,
 LogicalResult
 LowerRotate::matchAndRewrite(RotateOp op, OpAdaptor adaptor,
                              ConversionPatternRewriter &rewriter) const {
+  if (op.getMatrix())
+    return rewriter.notifyMatchFailure(op, "not by Hadamard's matrix");
   Location loc = op.getLoc();
   auto type = op.getSource().getType();
   int64_t size = op.getSize(), axis = op.getRotationAxis();

@@ -54,6 +54,11 @@ public:
   virtual void fillZero(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value buffer) = 0;
 
+  /// In a kernel, outside loops over items: buffer[0] = max(buffer[0], value)
+  /// for an i32 of every thread that runs it.
+  virtual void atomicUMax(mlir::OpBuilder &builder, mlir::Location loc,
+                          mlir::Value value, mlir::Value buffer) = 0;
+
 protected:
   KernelSet(ItemSize items, int64_t alignment)
       : items(items), alignment(alignment) {}

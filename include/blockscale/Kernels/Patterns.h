@@ -58,6 +58,18 @@ void populateQuantizeKernels(mlir::RewritePatternSet &patterns,
 void populateRotateKernel(mlir::RewritePatternSet &patterns,
                           const mlir::TypeConverter &converter,
                           KernelSet &kernelSet);
+/// Rotations by a matrix; populateRotateKernel is for Hadamard's.
+void populateMatrixRotateKernel(mlir::RewritePatternSet &patterns,
+                                const mlir::TypeConverter &converter,
+                                KernelSet &kernelSet);
+/// derive_seed, random_signs.
+void populateSeedKernels(mlir::RewritePatternSet &patterns,
+                         const mlir::TypeConverter &converter,
+                         KernelSet &kernelSet);
+/// fake_quantize, quantization_error, mask_clipped.
+void populateSimulationKernels(mlir::RewritePatternSet &patterns,
+                               const mlir::TypeConverter &converter,
+                               KernelSet &kernelSet);
 void populateRelayoutKernel(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter,
                             KernelSet &kernelSet);

@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace blockscale;
@@ -54,4 +55,11 @@ void CPUKernelSet::fillZero(OpBuilder &builder, Location loc, Value buffer) {
   Value zero = arith::ConstantOp::create(
       builder, loc, builder.getZeroAttr(type.getElementType()));
   linalg::FillOp::create(builder, loc, zero, buffer);
+}
+
+void CPUKernelSet::atomicUMax(OpBuilder &builder, Location loc, Value value,
+                              Value buffer) {
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  memref::AtomicRMWOp::create(builder, loc, arith::AtomicRMWKind::maxu, value,
+                              buffer, ValueRange{zero});
 }

@@ -26,6 +26,8 @@ public:
               mlir::ValueRange arguments) override;
   void fillZero(mlir::OpBuilder &builder, mlir::Location loc,
                 mlir::Value buffer) override;
+  void atomicUMax(mlir::OpBuilder &builder, mlir::Location loc,
+                  mlir::Value value, mlir::Value buffer) override;
 
 protected:
   mlir::func::FuncOp create(mlir::Location loc, llvm::StringRef name,

@@ -38,6 +38,9 @@ struct LowerToCPU : cpu::impl::LowerToCPUPassBase<LowerToCPU> {
     kernels::populateScaleKernel(patterns, converter, kernelSet);
     kernels::populateQuantizeKernels(patterns, converter, kernelSet);
     kernels::populateRotateKernel(patterns, converter, kernelSet);
+    kernels::populateMatrixRotateKernel(patterns, converter, kernelSet);
+    kernels::populateSeedKernels(patterns, converter, kernelSet);
+    kernels::populateSimulationKernels(patterns, converter, kernelSet);
     kernels::populateRelayoutKernel(patterns, converter, kernelSet);
     cpu::populateMatmulKernel(patterns, converter, kernelSet, vectorBits,
                               useFMA);

@@ -154,3 +154,22 @@ void GPUKernelSet::fillZero(OpBuilder &builder, Location loc, Value buffer) {
   LLVM::CallOp::create(builder, loc, fill,
                        ValueRange{wide(pointer), zero, wide(bytes)});
 }
+
+void GPUKernelSet::atomicUMax(OpBuilder &builder, Location loc, Value value,
+                              Value buffer) {
+  // One atomic operation a warp.
+  Type i32 = builder.getI32Type();
+  Value all = arith::ConstantIntOp::create(builder, loc, -1, 32);
+  Value largest = NVVM::ReduxOp::create(builder, loc, i32, value,
+                                        NVVM::ReduxKind::UMAX, all);
+  Value lane = NVVM::LaneIdOp::create(builder, loc, i32);
+  Value isFirst = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::eq, lane,
+      arith::ConstantIntOp::create(builder, loc, 0, 32));
+  scf::IfOp::create(builder, loc, isFirst, [&](OpBuilder &inner, Location) {
+    Value zero = arith::ConstantIndexOp::create(inner, loc, 0);
+    memref::AtomicRMWOp::create(inner, loc, arith::AtomicRMWKind::maxu, largest,
+                                buffer, ValueRange{zero});
+    scf::YieldOp::create(inner, loc);
+  });
+}

@@ -34,6 +34,8 @@ public:
               mlir::ValueRange arguments) override;
   void fillZero(mlir::OpBuilder &builder, mlir::Location loc,
                 mlir::Value buffer) override;
+  void atomicUMax(mlir::OpBuilder &builder, mlir::Location loc,
+                  mlir::Value value, mlir::Value buffer) override;
 
   /// A kernel of its own shape, made once for `key`. The body sees the kernel's
   /// arguments, whose types may be index, integers, floats, `!llvm.ptr<1>`

@@ -1,0 +1,426 @@
+//===-- SimulationKernels.cpp - fake_quantize, errors, masks --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "AmaxKernel.h"
+#include "BlockChoice.h"
+#include "RowWalk.h"
+#include "blockscale/Kernels/Patterns.h"
+#include "blockscale/Kernels/SizeChecks.h"
+
+#include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace blockscale;
+using namespace blockscale::kernels;
+
+namespace {
+
+/// What fake_quantize and quantization_error share: choosing the scale of a
+/// block, and Q(x) of its rows without a tensor in between.
+struct Simulation {
+  BlockChoice choice;
+  Rounding rounding;
+  ItemSize itemSize;
+  /// Buffers; amax and seed may be null. `rows` are those of a batch.
+  Value rows, amax, seed;
+
+  /// Calls `body` with a row's lanes, Q of them, the row in the block and the
+  /// state.
+  using RowBody = llvm::function_ref<SmallVector<Value>(
+      IRValueBuilder &, Value x, Value quantized, Value row, ValueRange)>;
+  SmallVector<Value> overRows(OpBuilder &builder, Location loc,
+                              const BlockRows &block, Value blockCol,
+                              std::pair<Value, Value> seedWords,
+                              ValueRange initial, RowBody body) const;
+  /// Calls `body` for each block of the items.
+  void emit(OpBuilder &builder, Location loc, Value begin, Value end,
+            llvm::function_ref<void(OpBuilder &, const BlockRows &,
+                                    Value blockCol, std::pair<Value, Value>)>
+                body);
+};
+
+/// The buffers of the operands that both ops have, as kernel arguments.
+struct SimulationArgs {
+  KernelArgs args;
+  size_t source, rows;
+  std::optional<size_t> amax, seed;
+  Value rowsOfBlocks;
+
+  template <typename OpTy, typename Adaptor>
+  SimulationArgs(OpBuilder &builder, Location loc, KernelSet &kernelSet,
+                 OpTy op, Adaptor adaptor) {
+    const Format &format = op.getFormat().getValue();
+    IndexMath math(builder, loc);
+    Extents extents = getExtents(builder, loc, adaptor.getSource(),
+                                 op.getSource().getType());
+    Value buffer = inputBuffer(builder, loc, adaptor.getSource());
+    source = *args.add(buffer);
+    rows = *args.add(extents.rows);
+    if (adaptor.getAmax())
+      amax = args.add(inputBuffer(builder, loc, adaptor.getAmax()));
+    else if (format.hasTensorScale)
+      amax = args.add(
+          launchAmax(builder, loc, kernelSet, buffer,
+                     math.mul(extents.allRows(math), extents.cols)));
+    seed = args.add(optionalBuffer(builder, loc, adaptor.getSeed()));
+    rowsOfBlocks =
+        math.mul(extents.batch, math.ceilDiv(extents.rows, format.blockRows));
+  }
+
+  template <typename OpTy>
+  Simulation simulationOf(OpTy op, const KernelSet &kernelSet,
+                          ValueRange args) const {
+    const Format &format = op.getFormat().getValue();
+    auto type = op.getSource().getType();
+    int64_t cols = type.getShape().back();
+    auto optional = [&](std::optional<size_t> index) {
+      return index ? args[*index] : Value();
+    };
+    int64_t alignment =
+        alignmentOf(kernelSet.bufferAlignment(), cols, format.blockCols,
+                    type.getElementType().getIntOrFloatBitWidth());
+    return {{format, op.getRule().getValue(), cols, alignment, args[source], {}},
+            op.getRounding(),
+            kernelSet.itemSize(),
+            args[rows],
+            optional(amax),
+            optional(seed)};
+  }
+
+  template <typename OpTy> std::string keyOf(StringRef name, OpTy op) const {
+    return kernelKey(name, args.values[source].getType(),
+                     op.getSource().getType().getShape().back(),
+                     op.getFormat().getValue().text(),
+                     op.getRule().getValue().text(),
+                     static_cast<int>(op.getRounding()),
+                     amax ? args.values[*amax].getType() : Type());
+  }
+};
+
+} // namespace
+
+SmallVector<Value> Simulation::overRows(OpBuilder &builder, Location loc,
+                                        const BlockRows &block, Value blockCol,
+                                        std::pair<Value, Value> seedWords,
+                                        ValueRange initial,
+                                        RowBody body) const {
+  const Format &format = choice.format;
+  IRValueBuilder outside(builder, loc);
+  Candidate<Value> chosen = choice.choose(builder, loc, block);
+  std::optional<Value> tensor, zero;
+  if (format.hasTensorScale)
+    tensor = choice.level.decode;
+  // What memory would hold of it (scale_c6).
+  if (format.zero != ZeroPoint::None)
+    zero = loadZero(outside, format, storeZero(outside, format, chosen.zero));
+  Value scale = decodeScale(outside, format.scale, chosen.scaleCode);
+  bool byFactor = choice.rule.hasEncodeFactor();
+  Value encode =
+      byFactor ? chosen.encode
+               : divisor(outside, format, chosen.scaleCode, tensor);
+  int64_t paddedCols = (choice.cols + format.blockCols - 1) / format.blockCols *
+                       format.blockCols;
+  return choice.overRows(
+      builder, loc, block, initial,
+      [&](IRValueBuilder &b, Value row, Value x, ValueRange state) {
+        std::optional<Value> random;
+        if (seed) {
+          IndexMath at(b.getBuilder(), loc);
+          Value element =
+              at.add(at.mul(at.add(block.firstRow, row), paddedCols),
+                     at.mul(blockCol, format.blockCols));
+          random = randomLanesAt(b, element, format.blockCols, seedWords);
+        }
+        Value codes =
+            byFactor
+                ? encodeByFactor(b, format, x, encode, rounding, random)
+                : encodeByScale(b, format, x, encode, zero, rounding, random);
+        Value quantized = decodeLanes(b, format, codes, scale, tensor, zero);
+        return body(b, x, quantized, row, state);
+      });
+}
+
+void Simulation::emit(
+    OpBuilder &builder, Location loc, Value begin, Value end,
+    llvm::function_ref<void(OpBuilder &, const BlockRows &, Value,
+                            std::pair<Value, Value>)>
+        body) {
+  choice.setLevel(builder, loc, amax);
+  std::pair<Value, Value> seedWords;
+  if (seed)
+    seedWords = loadSeed(builder, loc, seed);
+  forEachBlock(
+      builder, loc, itemSize, begin, end, choice.cols, choice.format.blockCols,
+      [&](OpBuilder &inner, Value item, Value blockCol, int64_t valid) {
+        BlockRows block =
+            choice.rowsOf(inner, loc, rows, item, blockCol, valid);
+        body(inner, block, blockCol, seedWords);
+      });
+}
+
+namespace {
+
+struct LowerFakeQuantize : KernelPattern<FakeQuantizeOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(FakeQuantizeOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    const Format &format = op.getFormat().getValue();
+    auto type = op.getSource().getType();
+    IndexMath math(rewriter, loc);
+    SimulationArgs shared(rewriter, loc, kernelSet, op, adaptor);
+    ResultBuffer result = allocateResult(
+        rewriter, loc, kernelSet, type,
+        getSizes(rewriter, loc, adaptor.getSource(), type));
+    size_t out = *shared.args.add(result.flat);
+    bool residual = op.getResidual();
+    func::FuncOp kernel = kernelSet.getOrCreate(
+        loc, "blockscale_fake_quantize",
+        shared.keyOf(residual ? "residual" : "fake_quantize", op),
+        shared.args.types(),
+        [&](OpBuilder &builder, Location loc, Value begin, Value end,
+            ValueRange args) {
+          Simulation simulation = shared.simulationOf(op, kernelSet, args);
+          simulation.emit(
+              builder, loc, begin, end,
+              [&](OpBuilder &inner, const BlockRows &block, Value blockCol,
+                  std::pair<Value, Value> seedWords) {
+                simulation.overRows(
+                    inner, loc, block, blockCol, seedWords, ValueRange(),
+                    [&](IRValueBuilder &b, Value x, Value quantized, Value row,
+                        ValueRange) -> SmallVector<Value> {
+                      IndexMath at(b.getBuilder(), loc);
+                      Value y = residual ? b.fsub(x, quantized) : quantized;
+                      storeReals(b, y, args[out],
+                                 at.add(block.index,
+                                        at.mul(row, simulation.choice.cols)),
+                                 block.valid, simulation.choice.alignment);
+                      return {};
+                    });
+              });
+        });
+    int64_t cols = type.getShape().back();
+    kernelSet.launch(
+        rewriter, loc, kernel,
+        itemsOf(math, kernelSet.itemSize(), shared.rowsOfBlocks, cols,
+                format.blockCols),
+        grainFor(math, math.constant(cols * format.blockRows)),
+        shared.args.values);
+    rewriter.replaceOp(op, result.asTensor(rewriter, loc));
+    return success();
+  }
+};
+
+struct LowerQuantizationError : KernelPattern<QuantizationErrorOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(QuantizationErrorOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+
+private:
+  /// Adds the partial sums in order.
+  void sumPartials(OpBuilder &builder, Location loc, Value partials,
+                   Value blocks, Value sums) const;
+};
+
+} // namespace
+
+/// The sum of the squares of the first `valid` f32 lanes, as f64, in ascending
+/// order (error_c2).
+static Value sumOfSquares(IRValueBuilder &b, Value lanes, int64_t valid) {
+  OpBuilder &builder = b.getBuilder();
+  Location loc = b.getLoc();
+  if (b.lanes(lanes) != valid)
+    lanes = vector::ExtractStridedSliceOp::create(
+        builder, loc, lanes, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{valid},
+        ArrayRef<int64_t>{1});
+  Type wideType = withLanesOf(builder.getF64Type(), lanes.getType());
+  Value wide = arith::ExtFOp::create(builder, loc, wideType, lanes);
+  Value squares = arith::MulFOp::create(builder, loc, wide, wide);
+  Value zero = arith::ConstantOp::create(builder, loc,
+                                         builder.getF64FloatAttr(0.0));
+  return vector::ReductionOp::create(builder, loc, vector::CombiningKind::ADD,
+                                     squares, zero);
+}
+
+LogicalResult LowerQuantizationError::matchAndRewrite(
+    QuantizationErrorOp op, OpAdaptor adaptor,
+    ConversionPatternRewriter &rewriter) const {
+  Location loc = op.getLoc();
+  const Format &format = op.getFormat().getValue();
+  int64_t cols = op.getSource().getType().getShape().back();
+  int64_t blockCols = (cols + format.blockCols - 1) / format.blockCols;
+  IndexMath math(rewriter, loc);
+  SimulationArgs shared(rewriter, loc, kernelSet, op, adaptor);
+  Value blocks = math.mul(shared.rowsOfBlocks, blockCols);
+  Type f64 = rewriter.getF64Type();
+  // Two sums for each row of each block.
+  int64_t slots = 2 * format.blockRows;
+  Value partials =
+      allocateFlat(rewriter, loc, f64, math.mul(blocks, slots));
+  if (format.blockRows != 1)
+    kernelSet.fillZero(rewriter, loc, partials);
+  size_t out = *shared.args.add(partials);
+  func::FuncOp kernel = kernelSet.getOrCreate(
+      loc, "blockscale_quantization_error",
+      shared.keyOf("quantization_error", op), shared.args.types(),
+      [&](OpBuilder &builder, Location loc, Value begin, Value end,
+          ValueRange args) {
+        Simulation simulation = shared.simulationOf(op, kernelSet, args);
+        simulation.emit(
+            builder, loc, begin, end,
+            [&](OpBuilder &inner, const BlockRows &block, Value blockCol,
+                std::pair<Value, Value> seedWords) {
+              simulation.overRows(
+                  inner, loc, block, blockCol, seedWords, ValueRange(),
+                  [&](IRValueBuilder &b, Value x, Value quantized, Value row,
+                      ValueRange) -> SmallVector<Value> {
+                    OpBuilder &body = b.getBuilder();
+                    IndexMath at(body, loc);
+                    Value blockIndex = at.add(
+                        at.mul(at.add(at.mul(block.batch, block.blockRows),
+                                      block.blockRow),
+                               blockCols),
+                        blockCol);
+                    Value slot = at.add(at.mul(blockIndex, slots),
+                                        at.mul(row, 2));
+                    Value error =
+                        sumOfSquares(b, b.fsub(x, quantized), block.valid);
+                    memref::StoreOp::create(body, loc, error, args[out],
+                                            ValueRange{slot});
+                    memref::StoreOp::create(body, loc,
+                                            sumOfSquares(b, x, block.valid),
+                                            args[out],
+                                            ValueRange{at.add(slot, 1)});
+                    return {};
+                  });
+            });
+      });
+  kernelSet.launch(rewriter, loc, kernel,
+                   itemsOf(math, kernelSet.itemSize(), shared.rowsOfBlocks,
+                           cols, format.blockCols),
+                   grainFor(math, math.constant(cols * format.blockRows)),
+                   shared.args.values);
+  ResultBuffer result = allocateResult(rewriter, loc, kernelSet,
+                                       op.getResult().getType(),
+                                       {math.constant(2)});
+  sumPartials(rewriter, loc, partials, math.mul(blocks, format.blockRows),
+              result.flat);
+  rewriter.replaceOp(op, result.asTensor(rewriter, loc));
+  return success();
+}
+
+void LowerQuantizationError::sumPartials(OpBuilder &builder, Location loc,
+                                         Value partials, Value count,
+                                         Value sums) const {
+  IndexMath math(builder, loc);
+  func::FuncOp kernel = kernelSet.getOrCreate(
+      loc, "blockscale_sum_errors", "sum_errors",
+      {partials.getType(), sums.getType(), builder.getIndexType()},
+      [&](OpBuilder &builder, Location loc, Value begin, Value end,
+          ValueRange args) {
+        // Item 0 sums the errors, item 1 the squares of the tensor.
+        forRange(builder, loc, begin, end, 1, [&](OpBuilder &body, Value which) {
+          IndexMath bounds(body, loc);
+          Value zero =
+              arith::ConstantOp::create(body, loc, body.getF64FloatAttr(0.0));
+          auto loop = scf::ForOp::create(
+              body, loc, bounds.constant(0), args[2], bounds.constant(1), zero,
+              [&](OpBuilder &inner, Location, Value i, ValueRange sofar) {
+                IndexMath at(inner, loc);
+                Value term = memref::LoadOp::create(
+                    inner, loc, args[0],
+                    ValueRange{at.add(at.mul(i, 2), which)});
+                Value next =
+                    arith::AddFOp::create(inner, loc, sofar[0], term);
+                scf::YieldOp::create(inner, loc, next);
+              });
+          memref::StoreOp::create(body, loc, loop.getResult(0), args[1],
+                                  ValueRange{which});
+        });
+      });
+  kernelSet.launch(builder, loc, kernel, math.constant(2), math.constant(1),
+                   {partials, sums, count});
+}
+
+namespace {
+
+struct LowerMaskClipped : KernelPattern<MaskClippedOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(MaskClippedOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    const Format &format = op.getFormat().getValue();
+    auto type = op.getSource().getType();
+    auto gradientType = op.getGradient().getType();
+    int64_t cols = type.getShape().back();
+    IndexMath math(rewriter, loc);
+    SmallVector<Value> sizes =
+        getSizes(rewriter, loc, adaptor.getSource(), type);
+    auto scalesType = cast<RankedTensorType>(op.getScales().getType());
+    requireScalesOf(rewriter, loc, "mask_clipped: scales", format, sizes,
+                    adaptor.getScales(), scalesType);
+    requireSizes(rewriter, loc, "mask_clipped: gradient",
+                 getSizes(rewriter, loc, adaptor.getGradient(), gradientType),
+                 sizes);
+    Extents extents = getExtents(rewriter, loc, adaptor.getSource(), type);
+    ResultBuffer result =
+        allocateResult(rewriter, loc, kernelSet, gradientType, sizes);
+    KernelArgs args;
+    size_t gradient =
+        *args.add(inputBuffer(rewriter, loc, adaptor.getGradient()));
+    size_t source = *args.add(inputBuffer(rewriter, loc, adaptor.getSource()));
+    size_t scales = *args.add(inputBuffer(rewriter, loc, adaptor.getScales()));
+    size_t out = *args.add(result.flat);
+    size_t rows = *args.add(extents.rows);
+    auto tensorScale =
+        args.add(optionalBuffer(rewriter, loc, adaptor.getTensorScale()));
+    RowWalk walk = RowWalk::make(format, type, type, scalesType, kernelSet);
+    float limit = op.getLimit().convertToFloat();
+    func::FuncOp kernel = kernelSet.getOrCreate(
+        loc, "blockscale_mask_clipped",
+        kernelKey("mask_clipped", args.values[source].getType(),
+                  args.values[gradient].getType(), cols, format.text(),
+                  isTiled(op.getScales()), limit),
+        args.types(),
+        [&](OpBuilder &builder, Location loc, Value begin, Value end,
+            ValueRange args) {
+          walk.emit(
+              builder, loc, begin, end, args[rows],
+              [&](IRValueBuilder &b, const RowWalk::BlockPosition &at) {
+                std::optional<Value> tensor;
+                if (tensorScale)
+                  tensor = firstReal(b, args[*tensorScale]);
+                Value code = loadScalarCode(b, args[scales], at.scale);
+                Value x = loadReals(b, args[source], at.real, format.blockCols,
+                                    at.valid);
+                Value g = loadReals(b, args[gradient], at.real,
+                                    format.blockCols, at.valid);
+                Value kept = isWithin(b, format, x, code, tensor, limit);
+                storeReals(b, b.select(kept, g, b.f32(0)), args[out], at.real,
+                           at.valid);
+              });
+        });
+    kernelSet.launch(rewriter, loc, kernel,
+                     itemsOf(math, kernelSet.itemSize(), extents.allRows(math),
+                             cols, format.blockCols),
+                     grainFor(math, math.constant(cols)), args.values);
+    rewriter.replaceOp(op, result.asTensor(rewriter, loc));
+    return success();
+  }
+};
+
+} // namespace
+
+void kernels::populateSimulationKernels(RewritePatternSet &patterns,
+                                        const TypeConverter &converter,
+                                        KernelSet &kernelSet) {
+  patterns.add<LowerFakeQuantize, LowerQuantizationError, LowerMaskClipped>(
+      converter, patterns.getContext(), kernelSet);
+}
