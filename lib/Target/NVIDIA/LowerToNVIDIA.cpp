@@ -1,5 +1,7 @@
 //===-- LowerToNVIDIA.cpp - blockscale ops to GPU kernels -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "MatmulLowering.h"
+
 #include "blockscale/Conversion/StorageTypes.h"
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
 #include "blockscale/Kernels/Patterns.h"
@@ -39,6 +41,7 @@ struct LowerToNVIDIA : nvidia::impl::LowerToNVIDIAPassBase<LowerToNVIDIA> {
     kernels::populateQuantizeKernels(patterns, converter, kernelSet);
     kernels::populateRotateKernel(patterns, converter, kernelSet);
     kernels::populateRelayoutKernel(patterns, converter, kernelSet);
+    nvidia::populateMatmulLowering(patterns, converter, kernelSet);
     if (failed(applyFullConversion(getOperation(), legality,
                                    std::move(patterns))))
       signalPassFailure();

@@ -15,6 +15,7 @@ struct Chip {
   llvm::StringLiteral name; ///< As `llc -mcpu` and `ptxas -arch` spell it.
   llvm::StringLiteral ptx;  ///< The PTX version as an LLVM feature.
   int sharedBytes;          ///< Shared memory that one block may use.
+  int multiprocessors;      ///< Of the chip's largest product.
   bool mmaBlockScale;       ///< mma.sync with block scales.
   bool wgmma;               ///< Warpgroup matrix instructions.
 };

@@ -1,0 +1,99 @@
+//===-- Matmul.h - scaled_matmul on a GPU, and who can do it ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The lowering of scaled_matmul describes the product as a MatmulProblem and
+// asks the chip's schedules in order, native ones first. A schedule is an
+// object that knows an instruction: whether the problem suits it, with which
+// tiles, and how the kernel is written.
+//
+//===----------------------------------------------------------------------===//
+#ifndef BLOCKSCALE_TARGET_NVIDIA_MATMUL_H
+#define BLOCKSCALE_TARGET_NVIDIA_MATMUL_H
+
+#include "blockscale/Numerics/Format.h"
+#include "blockscale/Target/NVIDIA/Epilogue.h"
+#include "blockscale/Target/NVIDIA/GPUKernelSet.h"
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace blockscale::nvidia {
+
+/// One side: plain reals, or codes with block scales. The tensor scale is part
+/// of the epilogue.
+struct MatmulSide {
+  mlir::RankedTensorType type;
+  std::optional<Format> format;
+  mlir::RankedTensorType scalesType, zerosType;
+  /// Flat buffers: [reals] or [codes, scales(, zero points)].
+  llvm::SmallVector<mlir::Value, 3> buffers;
+
+  int64_t cols() const { return type.getShape().back(); }
+  bool hasTiledScales() const;
+  /// Columns of the scales.
+  int64_t scaleCols() const { return cols() / format->blockCols; }
+  /// Bits of an element in memory.
+  unsigned storageBits() const;
+  /// `nvfp4`, `bf16`.
+  std::string text() const;
+  /// Text that decides the code.
+  std::string key() const;
+};
+
+struct MatmulProblem {
+  MatmulSide lhs, rhs;
+  MatmulEpilogue epilogue;
+  mlir::Value batch, rows, cols; ///< Index values on the host; M and N.
+  int64_t depth = 0;             ///< K.
+  bool rhsShared = false;        ///< One rhs for all batches.
+
+  std::optional<int64_t> staticRows() const;
+  std::optional<int64_t> staticCols() const;
+  std::string key() const;
+};
+
+/// How the work is cut. `k` counts elements.
+struct MatmulTile {
+  int64_t m = 0, n = 0, k = 0, stages = 0;
+  /// `tile 128x128x128, 4 stages`
+  std::string text() const;
+};
+
+/// A tile and the number of rows that it is meant for.
+struct MatmulVariant {
+  MatmulTile tile;
+  /// Taken if M is at most this; the last variant has no limit.
+  std::optional<int64_t> maxRows;
+};
+
+class MatmulSchedule {
+public:
+  virtual ~MatmulSchedule() = default;
+  virtual bool isSupported(const MatmulProblem &problem,
+                           const Chip &chip) const = 0;
+  /// The tiles to generate, smallest first: one, or several that the host
+  /// chooses from when M is known at run time only.
+  virtual llvm::SmallVector<MatmulVariant>
+  decide(const MatmulProblem &problem, const Chip &chip) const = 0;
+  /// Whether a tile asked for by attribute can be generated; says why not.
+  virtual bool accepts(const MatmulProblem &problem, const Chip &chip,
+                       const MatmulTile &tile, std::string &why) const = 0;
+  /// `native, mma.m16n8k64 ...` or `emulated via ...`, without the tile.
+  virtual std::string describe(const MatmulProblem &problem) const = 0;
+  /// Writes the kernel and the launch.
+  virtual void generate(mlir::OpBuilder &builder, mlir::Location loc,
+                        GPUKernelSet &kernelSet, const MatmulProblem &problem,
+                        const MatmulTile &tile) const = 0;
+};
+
+/// On a scaled_matmul: the tile to use, array<i64: m, n, k, stages>.
+inline constexpr llvm::StringLiteral kTileAttr = "blockscale.tile";
+
+/// The schedules of a chip, in the order in which they are asked. The last one
+/// supports every problem.
+std::vector<std::unique_ptr<MatmulSchedule>> matmulSchedules(const Chip &chip);
+
+} // namespace blockscale::nvidia
+
+#endif // BLOCKSCALE_TARGET_NVIDIA_MATMUL_H

@@ -1,0 +1,224 @@
+//===-- MatmulLowering.cpp - scaled_matmul to a schedule's kernel ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "MatmulLowering.h"
+
+#include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
+#include "blockscale/Kernels/HostSide.h"
+#include "blockscale/Kernels/SizeChecks.h"
+#include "blockscale/Target/NVIDIA/Matmul.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace blockscale;
+using namespace blockscale::nvidia;
+using namespace blockscale::kernels;
+
+namespace {
+
+struct LowerScaledMatmul : OpConversionPattern<ScaledMatmulOp> {
+  LowerScaledMatmul(const TypeConverter &converter, MLIRContext *context,
+                    GPUKernelSet &kernelSet)
+      : OpConversionPattern(converter, context), kernelSet(kernelSet),
+        schedules(matmulSchedules(kernelSet.getChip())) {}
+
+  LogicalResult
+  matchAndRewrite(ScaledMatmulOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+
+private:
+  const MatmulSchedule &choose(const MatmulProblem &problem) const;
+  /// The tiles of a schedule, or the one that the op asks for.
+  FailureOr<SmallVector<MatmulVariant>>
+  decide(ScaledMatmulOp op, const MatmulSchedule &schedule,
+         const MatmulProblem &problem) const;
+
+  GPUKernelSet &kernelSet;
+  std::vector<std::unique_ptr<MatmulSchedule>> schedules;
+};
+
+} // namespace
+
+/// The buffer of a tensor as memory holds it; kernels see its address.
+static Value deviceBuffer(OpBuilder &builder, Location loc, Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  return bufferization::ToBufferOp::create(
+      builder, loc, MemRefType::get(type.getShape(), type.getElementType()),
+      tensor, /*read_only=*/true);
+}
+
+static MatmulSide makeSide(OpBuilder &builder, Location loc, StringRef name,
+                           RankedTensorType type, Value data, FormatAttr format,
+                           Type scalesType, Value scales, Type zerosType,
+                           Value zeros) {
+  MatmulSide side;
+  side.type = type;
+  side.buffers.push_back(deviceBuffer(builder, loc, data));
+  if (!format)
+    return side;
+  side.format = format.getValue();
+  side.scalesType = cast<RankedTensorType>(scalesType);
+  SmallVector<Value> sizes = getSizes(builder, loc, data, type);
+  requireScalesOf(builder, loc, "scaled_matmul: scales of " + name,
+                  *side.format, sizes, scales, side.scalesType);
+  side.buffers.push_back(deviceBuffer(builder, loc, scales));
+  if (zeros) {
+    side.zerosType = cast<RankedTensorType>(zerosType);
+    requireScalesOf(builder, loc, "scaled_matmul: zero points of " + name,
+                    *side.format, sizes, zeros, side.zerosType);
+    side.buffers.push_back(deviceBuffer(builder, loc, zeros));
+  }
+  return side;
+}
+
+/// What happens to the accumulators, checked against `sizes` of the result.
+static MatmulEpilogue makeEpilogue(OpBuilder &builder, ScaledMatmulOp op,
+                                   ScaledMatmulOp::Adaptor adaptor, Value out,
+                                   ArrayRef<Value> sizes) {
+  Location loc = op.getLoc();
+  MatmulEpilogue epilogue;
+  epilogue.out = out;
+  epilogue.resultType = op.getResult().getType();
+  epilogue.batchSizes.assign(sizes.begin(), sizes.end() - 2);
+  for (Value scalar : {adaptor.getLhsTensorScale(), adaptor.getRhsTensorScale(),
+                       adaptor.getAlpha()})
+    if (scalar)
+      epilogue.scalars.push_back(deviceBuffer(builder, loc, scalar));
+  if (adaptor.getAcc()) {
+    requireSizes(
+        builder, loc, "scaled_matmul: acc",
+        getSizes(builder, loc, adaptor.getAcc(), op.getAcc().getType()), sizes);
+    epilogue.c = deviceBuffer(builder, loc, adaptor.getAcc());
+  }
+  if (!op.hasEpilogue())
+    return epilogue;
+  epilogue.region = &op.getEpilogue();
+  for (auto [index, original] : llvm::enumerate(op.getEpilogueOperands())) {
+    Value converted = adaptor.getEpilogueOperands()[index];
+    auto type = cast<RankedTensorType>(original.getType());
+    int64_t rank = type.getRank();
+    epilogue.operands.push_back({deviceBuffer(builder, loc, converted), type});
+    SmallVector<Value> operandSizes = getSizes(builder, loc, converted, type);
+    for (int64_t dim = 0; dim < rank; ++dim)
+      if (type.getDimSize(dim) != 1)
+        requireSize(builder, loc,
+                    "scaled_matmul: epilogue operand " + Twine(index) +
+                        ", dimension " + Twine(dim),
+                    operandSizes[dim], sizes[sizes.size() - rank + dim]);
+  }
+  return epilogue;
+}
+
+const MatmulSchedule &
+LowerScaledMatmul::choose(const MatmulProblem &problem) const {
+  for (const auto &schedule : schedules)
+    if (schedule->isSupported(problem, kernelSet.getChip()))
+      return *schedule;
+  llvm_unreachable("the last schedule supports every problem");
+}
+
+FailureOr<SmallVector<MatmulVariant>>
+LowerScaledMatmul::decide(ScaledMatmulOp op, const MatmulSchedule &schedule,
+                          const MatmulProblem &problem) const {
+  const Chip &chip = kernelSet.getChip();
+  Attribute asked = op->getAttr(kTileAttr);
+  if (!asked)
+    return schedule.decide(problem, chip);
+  auto sizes = dyn_cast<DenseI64ArrayAttr>(asked);
+  if (!sizes || sizes.size() != 4)
+    return op.emitOpError("expects ")
+           << kTileAttr << " = array<i64: m, n, k, stages>, but got " << asked;
+  MatmulTile tile{sizes[0], sizes[1], sizes[2], sizes[3]};
+  std::string why;
+  if (!schedule.accepts(problem, chip, tile, why))
+    return op.emitOpError(why) << ", but got " << tile.text();
+  return SmallVector<MatmulVariant>{{tile, std::nullopt}};
+}
+
+static std::string describe(ArrayRef<MatmulVariant> variants) {
+  std::string text;
+  for (const MatmulVariant &variant : variants) {
+    text += (text.empty() ? "" : ", else ") + variant.tile.text();
+    if (variant.maxRows)
+      text += " up to " + std::to_string(*variant.maxRows) + " rows";
+  }
+  return text;
+}
+
+static void launch(OpBuilder &builder, Location loc, GPUKernelSet &kernelSet,
+                   const MatmulSchedule &schedule, const MatmulProblem &problem,
+                   ArrayRef<MatmulVariant> variants) {
+  const MatmulVariant &first = variants.front();
+  if (!first.maxRows)
+    return schedule.generate(builder, loc, kernelSet, problem, first.tile);
+  IndexMath math(builder, loc);
+  Value isFirst = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::ule, problem.rows,
+      math.constant(*first.maxRows));
+  scf::IfOp::create(
+      builder, loc, isFirst,
+      [&](OpBuilder &inner, Location) {
+        schedule.generate(inner, loc, kernelSet, problem, first.tile);
+        scf::YieldOp::create(inner, loc);
+      },
+      [&](OpBuilder &inner, Location) {
+        launch(inner, loc, kernelSet, schedule, problem, variants.drop_front());
+        scf::YieldOp::create(inner, loc);
+      });
+}
+
+LogicalResult LowerScaledMatmul::matchAndRewrite(
+    ScaledMatmulOp op, OpAdaptor adaptor,
+    ConversionPatternRewriter &rewriter) const {
+  Location loc = op.getLoc();
+  auto lhsType = op.getLhs().getType(), rhsType = op.getRhs().getType();
+  auto typeOf = [](Value value) { return value ? value.getType() : Type(); };
+  MatmulProblem problem;
+  problem.lhs = makeSide(rewriter, loc, "lhs", lhsType, adaptor.getLhs(),
+                         op.getLhsFormatAttr(), typeOf(op.getLhsScales()),
+                         adaptor.getLhsScales(), typeOf(op.getLhsZeros()),
+                         adaptor.getLhsZeros());
+  problem.rhs = makeSide(rewriter, loc, "rhs", rhsType, adaptor.getRhs(),
+                         op.getRhsFormatAttr(), typeOf(op.getRhsScales()),
+                         adaptor.getRhsScales(), typeOf(op.getRhsZeros()),
+                         adaptor.getRhsZeros());
+  Extents extentsA = getExtents(rewriter, loc, adaptor.getLhs(), lhsType);
+  Extents extentsB = getExtents(rewriter, loc, adaptor.getRhs(), rhsType);
+  SmallVector<Value> sizes = getSizes(rewriter, loc, adaptor.getLhs(), lhsType);
+  if (!op.isRhsShared()) {
+    SmallVector<Value> rhsSizes =
+        getSizes(rewriter, loc, adaptor.getRhs(), rhsType);
+    size_t batchDims = sizes.size() - 2;
+    requireSizes(rewriter, loc, "scaled_matmul: batch of rhs",
+                 ArrayRef(rhsSizes).take_front(batchDims),
+                 ArrayRef(sizes).take_front(batchDims));
+  }
+  sizes.back() = extentsB.rows;
+  ResultBuffer result =
+      allocateResult(rewriter, loc, kernelSet, op.getResult().getType(), sizes);
+  problem.batch = extentsA.batch;
+  problem.rows = extentsA.rows;
+  problem.cols = extentsB.rows;
+  problem.depth = op.getContraction();
+  problem.rhsShared = op.isRhsShared();
+  problem.epilogue = makeEpilogue(rewriter, op, adaptor, result.flat, sizes);
+
+  const MatmulSchedule &schedule = choose(problem);
+  FailureOr<SmallVector<MatmulVariant>> variants =
+      decide(op, schedule, problem);
+  if (failed(variants))
+    return failure();
+  op.emitRemark() << "scaled_matmul " << problem.lhs.text() << " x "
+                  << problem.rhs.text() << ": " << schedule.describe(problem)
+                  << ", " << describe(*variants);
+  launch(rewriter, loc, kernelSet, schedule, problem, *variants);
+  rewriter.replaceOp(op, result.asTensor(rewriter, loc));
+  return success();
+}
+
+void nvidia::populateMatmulLowering(RewritePatternSet &patterns,
+                                    const TypeConverter &converter,
+                                    GPUKernelSet &kernelSet) {
+  patterns.add<LowerScaledMatmul>(converter, patterns.getContext(), kernelSet);
+}

@@ -1,0 +1,301 @@
+//===-- Matmul.cpp - Matmuls by block-scaled mma.sync ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ScaledSource.h"
+#include "blockscale/Target/NVIDIA/TileChoice.h"
+#include "blockscale/Target/SM120/Schedules.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace blockscale;
+using namespace blockscale::nvidia;
+using namespace blockscale::sm120;
+
+namespace {
+
+/// A mma.sync.block_scale, as data.
+struct Atom {
+  llvm::StringLiteral text;
+  NVVM::MMABlockScaleKind kind;
+  NVVM::ScaleVecSize vector;
+  NVVM::BlockScaleFormat scaleFormat;
+  int64_t k;      ///< Elements.
+  int64_t scales; ///< Of a row.
+  bool inBytes;   ///< Elements of any width in a byte each.
+
+  int64_t block() const { return k / scales; }
+};
+
+constexpr Atom kAtoms[] = {
+    {"mma.m16n8k64 mxf4nvf4 scale_vec::4X", NVVM::MMABlockScaleKind::MXF4NVF4,
+     NVVM::ScaleVecSize::X4, NVVM::BlockScaleFormat::UE4M3, 64, 4, false},
+    {"mma.m16n8k64 mxf4 scale_vec::2X", NVVM::MMABlockScaleKind::MXF4,
+     NVVM::ScaleVecSize::X2, NVVM::BlockScaleFormat::UE8M0, 64, 2, false},
+    {"mma.m16n8k32 mxf8f6f4 scale_vec::1X", NVVM::MMABlockScaleKind::MXF8F6F4,
+     NVVM::ScaleVecSize::X1, NVVM::BlockScaleFormat::UE8M0, 32, 1, true},
+};
+
+/// What the instruction calls an element.
+std::optional<NVVM::MMATypes> elementType(const ElementType &element) {
+  static const std::pair<ElementType, NVVM::MMATypes> types[] = {
+      {ElementType::floating(4, 3), NVVM::MMATypes::e4m3},
+      {ElementType::floating(5, 2), NVVM::MMATypes::e5m2},
+      {ElementType::floating(3, 2), NVVM::MMATypes::e3m2},
+      {ElementType::floating(2, 3), NVVM::MMATypes::e2m3},
+      {ElementType::floating(2, 1), NVVM::MMATypes::e2m1}};
+  for (const auto &[type, name] : types)
+    if (type == element)
+      return name;
+  return std::nullopt;
+}
+
+bool hasScales(const Atom &atom, const ScaleType &scale) {
+  std::string unused;
+  return atom.scaleFormat == NVVM::BlockScaleFormat::UE8M0
+             ? scale.kind == ScaleType::Kind::E8M0
+             : scale == *ScaleType::fromName("ue4m3", unused);
+}
+
+bool suits(const Atom &atom, const MatmulSide &side) {
+  if (!side.format || side.format->zero != ZeroPoint::None ||
+      side.format->blockCols != atom.block() ||
+      !hasScales(atom, side.format->scale))
+    return false;
+  std::optional<NVVM::MMATypes> type = elementType(side.format->element);
+  return type && (atom.inBytes || *type == NVVM::MMATypes::e2m1);
+}
+
+const Atom *findAtom(const MatmulProblem &problem) {
+  for (const Atom &atom : kAtoms)
+    if (suits(atom, problem.lhs) && suits(atom, problem.rhs))
+      return &atom;
+  return nullptr;
+}
+
+/// Bytes of a tile's row: 64 of packed elements, 128 of bytes (one word of
+/// scales).
+int64_t rowBytesOf(const Atom &atom) { return atom.inBytes ? 128 : 64; }
+int64_t tileK(const Atom &atom) { return rowBytesOf(atom) / 32 * atom.k; }
+int64_t wordsOf(const Atom &atom) {
+  return rowBytesOf(atom) / 32 * atom.scales / 4;
+}
+
+TileShape shapeOf(const Atom &atom, const MatmulTile &tile) {
+  return {tile.m, tile.n, rowBytesOf(atom), tile.stages};
+}
+
+ScaledSource makeSource(const Atom &atom, const MatmulSide &side,
+                        const TileShape &shape, int64_t tileRows) {
+  bool padded = atom.inBytes && side.storageBits() == 4;
+  return ScaledSource(side, shape, tileRows, wordsOf(atom), padded ? 8 : 16);
+}
+
+int64_t stageBytesOf(const Atom &atom, const MatmulProblem &problem,
+                     const TileShape &shape) {
+  return makeSource(atom, problem.lhs, shape, shape.m).stageBytes() +
+         makeSource(atom, problem.rhs, shape, shape.n).stageBytes();
+}
+
+struct BlockScaledMultiplier : TileMultiplier {
+  BlockScaledMultiplier(const Atom &atom, const MatmulProblem &problem,
+                        const TileShape &shape, int64_t scalesA,
+                        int64_t scalesB)
+      : atom(atom), problem(problem), shape(shape), fragments(shape),
+        scalesA(scalesA), scalesB(scalesB) {}
+
+  void begin(ThreadCode &code, Value lane, Value warpRow,
+             Value warpCol) override;
+  void multiply(ThreadCode &code, Value stageA, Value stageB,
+                MutableArrayRef<Value> sums) override;
+
+private:
+  /// Fragments whose scales one register of a warp holds.
+  int64_t sharingA() const { return std::min<int64_t>(2, shape.fragmentsM()); }
+  int64_t sharingB() const { return std::min<int64_t>(4, shape.fragmentsN()); }
+  unsigned packedBits(const MatmulSide &side) const {
+    return atom.inBytes && side.storageBits() == 4 ? 4 : 0;
+  }
+  /// ldmatrix leaves an element of 4 bits in the low nibble of its byte; the
+  /// instruction reads bits 2 to 5.
+  void align(ThreadCode &code, const MatmulSide &side,
+             SmallVectorImpl<Value> &registers) const {
+    if (packedBits(side))
+      for (Value &value : registers)
+        value = code.shl(value, 2);
+  }
+
+  const Atom &atom;
+  const MatmulProblem &problem;
+  const TileShape shape;
+  FragmentLoader fragments;
+  int64_t scalesA, scalesB; ///< Offsets of the scales in the stages.
+  Value rowA, rowB;         ///< Byte offset of this lane's word of scales.
+};
+
+struct BlockScaledMatmul : MatmulSchedule {
+  bool isSupported(const MatmulProblem &problem,
+                   const Chip &chip) const override {
+    return chip.mmaBlockScale && findAtom(problem);
+  }
+  SmallVector<MatmulVariant> decide(const MatmulProblem &problem,
+                                    const Chip &chip) const override;
+  bool accepts(const MatmulProblem &problem, const Chip &chip,
+               const MatmulTile &tile, std::string &why) const override;
+  std::string describe(const MatmulProblem &problem) const override;
+  void generate(OpBuilder &builder, Location loc, GPUKernelSet &kernelSet,
+                const MatmulProblem &problem,
+                const MatmulTile &tile) const override;
+};
+
+} // namespace
+
+// The scales of a fragment of A lie in two lanes of each quad (rows g and
+// g + 8), chosen by the thread-id 0 or 1; those of B in one lane, chosen by 0
+// to 3. So the four lanes of a quad read the scales of two fragments of A, or
+// four of B: 32 neighbouring rows of the tile.
+void BlockScaledMultiplier::begin(ThreadCode &code, Value lane, Value warpRow,
+                                  Value warpCol) {
+  fragments.begin(code, lane, warpRow, warpCol);
+  Value g = code.shr(lane, 2), q = code.band(lane, 3);
+  Value half = code.shl(code.band(q, 1), 3);
+  Value fragmentA = code.rem(code.shr(q, 1), sharingA());
+  Value fragmentB = code.rem(q, sharingB());
+  Value a = code.add(code.add(warpRow, g),
+                     code.add(half, code.shl(fragmentA, 4)));
+  Value b = code.add(code.add(warpCol, g), code.shl(fragmentB, 3));
+  rowA = code.shl(a, 2);
+  rowB = code.shl(b, 2);
+}
+
+void BlockScaledMultiplier::multiply(ThreadCode &code, Value stageA,
+                                     Value stageB,
+                                     MutableArrayRef<Value> sums) {
+  MLIRContext *context = code.builder.getContext();
+  Type result = LLVM::LLVMStructType::getLiteral(
+      context, SmallVector<Type>(4, code.f32()));
+  auto selector = [&](int64_t value) -> Value {
+    return arith::ConstantIntOp::create(code.builder, code.loc, value, 16);
+  };
+  auto loadScales = [&](Value stage, int64_t offset, Value row, int64_t word,
+                        int64_t tileRows, int64_t rows, int64_t fragments,
+                        int64_t sharing) {
+    SmallVector<Value> scales;
+    Value base = code.at(stage, row);
+    for (int64_t i = 0; i < fragments; i += sharing)
+      scales.push_back(code.load(
+          code.i32(),
+          code.at(base, offset + (word * tileRows + i * rows) * 4), 4));
+    return scales;
+  };
+  NVVM::MMATypes typeA = *elementType(problem.lhs.format->element);
+  NVVM::MMATypes typeB = *elementType(problem.rhs.format->element);
+  int64_t stepsPerWord = 4 / atom.scales;
+  SmallVector<Value> scaleA, scaleB;
+  for (int64_t step = 0; step < shape.steps(); ++step) {
+    if (step % stepsPerWord == 0) {
+      int64_t word = step / stepsPerWord;
+      scaleA = loadScales(stageA, scalesA, rowA, word, shape.m, 16,
+                          shape.fragmentsM(), sharingA());
+      scaleB = loadScales(stageB, scalesB, rowB, word, shape.n, 8,
+                          shape.fragmentsN(), sharingB());
+    }
+    Value byte = selector(step % stepsPerWord * atom.scales);
+    SmallVector<SmallVector<Value>> a, b;
+    for (int64_t i = 0; i < shape.fragmentsM(); ++i) {
+      a.push_back(fragments.loadA(code, stageA, i, step,
+                                  packedBits(problem.lhs)));
+      align(code, problem.lhs, a.back());
+    }
+    for (int64_t j = 0; j < shape.fragmentsN(); j += 2) {
+      SmallVector<Value> pair =
+          fragments.loadB(code, stageB, j, step, packedBits(problem.rhs));
+      align(code, problem.rhs, pair);
+      b.push_back({pair[0], pair[1]});
+      b.push_back({pair[2], pair[3]});
+    }
+    for (int64_t i = 0; i < shape.fragmentsM(); ++i)
+      for (int64_t j = 0; j < shape.fragmentsN(); ++j) {
+        MutableArrayRef<Value> sum =
+            sums.slice((i * shape.fragmentsN() + j) * 4, 4);
+        Value next = NVVM::MmaBlockScaleOp::create(
+            code.builder, code.loc, result, a[i], b[j], ValueRange(sum),
+            scaleA[i / sharingA()], byte, selector(i % sharingA()),
+            scaleB[j / sharingB()], byte, selector(j % sharingB()),
+            ArrayRef<int64_t>{16, 8, atom.k},
+            std::array<NVVM::MMATypes, 2>{typeA, typeB}, atom.vector,
+            atom.scaleFormat, atom.kind);
+        for (int64_t element = 0; element < 4; ++element)
+          sum[element] =
+              LLVM::ExtractValueOp::create(code.builder, code.loc, next, element);
+      }
+  }
+}
+
+std::string BlockScaledMatmul::describe(const MatmulProblem &problem) const {
+  const Atom &atom = *findAtom(problem);
+  std::string text = "native, " + atom.text.str();
+  if (atom.inBytes)
+    text += " " + problem.lhs.format->element.name() + " x " +
+            problem.rhs.format->element.name();
+  return text;
+}
+
+SmallVector<MatmulVariant>
+BlockScaledMatmul::decide(const MatmulProblem &problem,
+                          const Chip &chip) const {
+  const Atom &atom = *findAtom(problem);
+  SmallVector<TileCandidate> candidates;
+  for (auto [m, n, wanted] : {std::array<int64_t, 3>{16, 64, 6},
+                              std::array<int64_t, 3>{16, 128, 5},
+                              std::array<int64_t, 3>{64, 64, 4},
+                              std::array<int64_t, 3>{64, 128, 4},
+                              std::array<int64_t, 3>{128, 128, 4}}) {
+    MatmulTile tile{m, n, tileK(atom), 0};
+    TileShape shape = shapeOf(atom, tile);
+    int64_t bytes = stageBytesOf(atom, problem, shape);
+    shape.stages = tile.stages = stagesThatFit(shape, bytes, chip, wanted);
+    if (!tile.stages)
+      continue;
+    int64_t loaded = tile.k * (m * problem.lhs.storageBits() +
+                               n * problem.rhs.storageBits()) / 8;
+    candidates.push_back({tile, shape, bytes, loaded});
+  }
+  TileRates rates{atom.inBytes ? 512.0 : 2048.0, 24, 0};
+  return chooseTiles(candidates, rates, chip, problem);
+}
+
+bool BlockScaledMatmul::accepts(const MatmulProblem &problem, const Chip &chip,
+                                const MatmulTile &tile,
+                                std::string &why) const {
+  const Atom &atom = *findAtom(problem);
+  TileShape shape = shapeOf(atom, tile);
+  if (!shape.isPossible() || tile.k != tileK(atom)) {
+    why = "expects m of 16, 32, 64 or 128, n of 64 or 128, k of " +
+          std::to_string(tileK(atom)) + " and at least 2 stages";
+    return false;
+  }
+  int64_t bytes = tiledMatmulBytes(shape, stageBytesOf(atom, problem, shape));
+  if (bytes > chip.sharedBytes)
+    why = "expects at most " + std::to_string(chip.sharedBytes) +
+          " bytes of shared memory, but it needs " + std::to_string(bytes);
+  return why.empty();
+}
+
+void BlockScaledMatmul::generate(OpBuilder &builder, Location loc,
+                                 GPUKernelSet &kernelSet,
+                                 const MatmulProblem &problem,
+                                 const MatmulTile &tile) const {
+  const Atom &atom = *findAtom(problem);
+  TileShape shape = shapeOf(atom, tile);
+  ScaledSource lhs = makeSource(atom, problem.lhs, shape, shape.m);
+  ScaledSource rhs = makeSource(atom, problem.rhs, shape, shape.n);
+  BlockScaledMultiplier multiplier(atom, problem, shape, lhs.scalesOffset(),
+                                   rhs.scalesOffset());
+  generateTiledMatmul(builder, loc, kernelSet, problem, tile, shape,
+                      "blockscale_matmul_block_scaled", lhs, rhs, multiplier);
+}
+
+std::unique_ptr<MatmulSchedule> sm120::createBlockScaledMatmul() {
+  return std::make_unique<BlockScaledMatmul>();
+}

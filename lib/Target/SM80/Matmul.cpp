@@ -1,0 +1,203 @@
+//===-- Matmul.cpp - Matmuls by bf16 mma.sync -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "RegisterSource.h"
+#include "blockscale/Target/NVIDIA/TileChoice.h"
+#include "blockscale/Target/SM80/Schedules.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace blockscale;
+using namespace blockscale::nvidia;
+using namespace blockscale::sm80;
+
+namespace {
+
+struct Bf16Multiplier : TileMultiplier {
+  Bf16Multiplier(const TileShape &shape) : shape(shape), fragments(shape) {}
+
+  void begin(ThreadCode &code, Value lane, Value warpRow,
+             Value warpCol) override {
+    fragments.begin(code, lane, warpRow, warpCol);
+  }
+  void multiply(ThreadCode &code, Value stageA, Value stageB,
+                MutableArrayRef<Value> sums) override;
+
+private:
+  const TileShape shape;
+  FragmentLoader fragments;
+};
+
+struct DequantizingMatmul : MatmulSchedule {
+  bool isSupported(const MatmulProblem &, const Chip &) const override {
+    return true;
+  }
+  SmallVector<MatmulVariant> decide(const MatmulProblem &problem,
+                                    const Chip &chip) const override;
+  bool accepts(const MatmulProblem &problem, const Chip &chip,
+               const MatmulTile &tile, std::string &why) const override;
+  std::string describe(const MatmulProblem &problem) const override;
+  void generate(OpBuilder &builder, Location loc, GPUKernelSet &kernelSet,
+                const MatmulProblem &problem,
+                const MatmulTile &tile) const override;
+};
+
+} // namespace
+
+void Bf16Multiplier::multiply(ThreadCode &code, Value stageA, Value stageB,
+                              MutableArrayRef<Value> sums) {
+  MLIRContext *context = code.builder.getContext();
+  Type result = LLVM::LLVMStructType::getLiteral(
+      context, SmallVector<Type>(4, code.f32()));
+  for (int64_t step = 0; step < shape.steps(); ++step) {
+    SmallVector<SmallVector<Value>> a, b;
+    for (int64_t i = 0; i < shape.fragmentsM(); ++i)
+      a.push_back(fragments.loadA(code, stageA, i, step));
+    for (int64_t j = 0; j < shape.fragmentsN(); j += 2) {
+      SmallVector<Value> pair = fragments.loadB(code, stageB, j, step);
+      b.push_back({pair[0], pair[1]});
+      b.push_back({pair[2], pair[3]});
+    }
+    for (int64_t i = 0; i < shape.fragmentsM(); ++i)
+      for (int64_t j = 0; j < shape.fragmentsN(); ++j) {
+        MutableArrayRef<Value> sum =
+            sums.slice((i * shape.fragmentsN() + j) * 4, 4);
+        Value next = NVVM::MmaOp::create(
+            code.builder, code.loc, result, a[i], b[j], ValueRange(sum),
+            ArrayRef<int64_t>{16, 8, 16}, std::nullopt, std::nullopt,
+            std::array<NVVM::MMATypes, 2>{NVVM::MMATypes::bf16,
+                                          NVVM::MMATypes::bf16},
+            std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
+                                           NVVM::MMALayout::col});
+        for (int64_t element = 0; element < 4; ++element)
+          sum[element] =
+              LLVM::ExtractValueOp::create(code.builder, code.loc, next, element);
+      }
+  }
+}
+
+/// Bits after which products of an element and its scale are exact.
+static unsigned significantBits(const MatmulSide &side) {
+  Type type = side.type.getElementType();
+  if (!side.format)
+    return type.isBF16() ? 8 : type.isF16() ? 11 : 24;
+  const ElementType &element = side.format->element;
+  unsigned bits = 24;
+  switch (element.kind) {
+  case ElementType::Kind::Float:
+    bits = element.layout.mantissaBits + 1;
+    break;
+  case ElementType::Kind::Int:
+    bits = element.bits - 1;
+    break;
+  case ElementType::Kind::UInt:
+    bits = side.format->zero == ZeroPoint::Code ? element.bits : 24;
+    break;
+  case ElementType::Kind::Midrise:
+    bits = element.bits;
+    break;
+  case ElementType::Kind::Codebook:
+    break;
+  }
+  switch (side.format->scale.kind) {
+  case ScaleType::Kind::E8M0:
+    return bits;
+  case ScaleType::Kind::Float:
+    return bits + side.format->scale.layout.mantissaBits + 1;
+  case ScaleType::Kind::F16:
+    return bits + 11;
+  case ScaleType::Kind::BF16:
+    return bits + 8;
+  case ScaleType::Kind::F32:
+    return bits + 24;
+  }
+  llvm_unreachable("every kind returned");
+}
+
+static bool isExact(const MatmulSide &side) { return significantBits(side) <= 8; }
+
+std::string DequantizingMatmul::describe(const MatmulProblem &problem) const {
+  bool plain = !problem.lhs.format && !problem.rhs.format &&
+               isExact(problem.lhs) && isExact(problem.rhs);
+  std::string text =
+      std::string(plain ? "native, " : "emulated via ") + "bf16 mma.m16n8k16";
+  if (!isExact(problem.lhs) && !isExact(problem.rhs))
+    return text + ", both sides rounded to bf16";
+  if (!isExact(problem.lhs))
+    return text + ", lhs rounded to bf16";
+  if (!isExact(problem.rhs))
+    return text + ", rhs rounded to bf16";
+  return text;
+}
+
+static TileShape shapeOf(const MatmulTile &tile) {
+  return {tile.m, tile.n, 128, tile.stages};
+}
+
+static int64_t stageBytesOf(const TileShape &shape) {
+  return (shape.m + shape.n) * shape.rowBytes;
+}
+
+SmallVector<MatmulVariant>
+DequantizingMatmul::decide(const MatmulProblem &problem,
+                           const Chip &chip) const {
+  SmallVector<TileCandidate> candidates;
+  for (auto [m, n, wanted] : {std::array<int64_t, 3>{16, 64, 4},
+                              std::array<int64_t, 3>{16, 128, 4},
+                              std::array<int64_t, 3>{64, 64, 3},
+                              std::array<int64_t, 3>{64, 128, 3},
+                              std::array<int64_t, 3>{128, 128, 3}}) {
+    TileShape shape{m, n, 128, 0};
+    shape.stages = stagesThatFit(shape, stageBytesOf(shape), chip, wanted);
+    if (!shape.stages)
+      continue;
+    int64_t loaded = kTileK * (m * problem.lhs.storageBits() +
+                               n * problem.rhs.storageBits()) / 8;
+    candidates.push_back({{m, n, kTileK, shape.stages},
+                          shape,
+                          stageBytesOf(shape),
+                          loaded});
+  }
+  bool converts = problem.lhs.format || problem.rhs.format;
+  TileRates rates{1024, 32, converts ? 32.0 : 0.0};
+  return chooseTiles(candidates, rates, chip, problem);
+}
+
+bool DequantizingMatmul::accepts(const MatmulProblem &problem, const Chip &chip,
+                                 const MatmulTile &tile,
+                                 std::string &why) const {
+  TileShape shape = shapeOf(tile);
+  int64_t bytes = tiledMatmulBytes(shape, stageBytesOf(shape));
+  if (!shape.isPossible() || tile.k != kTileK)
+    why = "expects m of 16, 32, 64 or 128, n of 64 or 128, k of 64 and at least "
+          "2 stages";
+  else if (bytes > chip.sharedBytes)
+    why = "expects at most " + std::to_string(chip.sharedBytes) +
+          " bytes of shared memory, but it needs " + std::to_string(bytes);
+  return why.empty();
+}
+
+/// cp.async where memory holds what mma reads.
+static std::unique_ptr<TileSource>
+makeSource(const MatmulSide &side, const TileShape &shape, int64_t tileRows) {
+  if (!side.format && side.type.getElementType().isBF16() &&
+      side.cols() % 2 == 0)
+    return std::make_unique<CopySource>(shape, tileRows, side.cols() * 2, 16);
+  return std::make_unique<RegisterSource>(side, shape, tileRows);
+}
+
+void DequantizingMatmul::generate(OpBuilder &builder, Location loc,
+                                  GPUKernelSet &kernelSet,
+                                  const MatmulProblem &problem,
+                                  const MatmulTile &tile) const {
+  TileShape shape = shapeOf(tile);
+  std::unique_ptr<TileSource> lhs = makeSource(problem.lhs, shape, shape.m);
+  std::unique_ptr<TileSource> rhs = makeSource(problem.rhs, shape, shape.n);
+  Bf16Multiplier multiplier(shape);
+  generateTiledMatmul(builder, loc, kernelSet, problem, tile, shape,
+                      "blockscale_matmul_bf16", *lhs, *rhs, multiplier);
+}
+
+std::unique_ptr<MatmulSchedule> sm80::createDequantizingMatmul() {
+  return std::make_unique<DequantizingMatmul>();
+}

@@ -1,0 +1,68 @@
+//===-- RegisterSource.h - A side through registers, as bf16 ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiles of bf16 from what memory holds: codes with block scales are
+// dequantized between the load and the store to shared memory, plain reals are
+// converted. A thread takes units of 8, 16 or 32 neighbouring elements: 16
+// bytes of codes where rows allow it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef BLOCKSCALE_LIB_TARGET_SM80_REGISTERSOURCE_H
+#define BLOCKSCALE_LIB_TARGET_SM80_REGISTERSOURCE_H
+
+#include "blockscale/Target/NVIDIA/TiledMatmul.h"
+
+namespace blockscale::sm80 {
+
+/// Elements of a row of a tile: 128 bytes of bf16.
+inline constexpr int64_t kTileK = 64;
+
+/// Where the scale (or zero point) of a block lies.
+struct ScaleOffsets {
+  const nvidia::MatmulSide &side;
+  bool tiled;
+  /// Offset (i64) of (batch, row, column of the scales); `rows` of the side.
+  mlir::Value offset(nvidia::ThreadCode &code, mlir::Value batch,
+                     mlir::Value rows, mlir::Value row, mlir::Value col) const;
+};
+
+class RegisterSource : public nvidia::TileSource {
+public:
+  RegisterSource(const nvidia::MatmulSide &side,
+                 const nvidia::TileShape &shape, int64_t tileRows);
+  int64_t stageBytes() const override { return tileRows * shape.rowBytes; }
+  void begin(nvidia::ThreadCode &code, mlir::ValueRange buffers,
+             const nvidia::TilePlace &place) override;
+  llvm::SmallVector<mlir::Value> fetch(nvidia::ThreadCode &code,
+                                       mlir::Value step,
+                                       mlir::Value stage) override;
+  void store(nvidia::ThreadCode &code, mlir::ValueRange fetched,
+             mlir::Value stage) override;
+
+private:
+  int64_t unitsPerRow() const { return kTileK / unit; }
+  int64_t rowsAtOnce() const { return shape.threads() / unitsPerRow(); }
+  /// Scales of a unit.
+  int64_t blocks() const;
+  bool hasTail() const { return side.cols() % kTileK != 0; }
+  void fetchCodes(nvidia::ThreadCode &code, mlir::Value index,
+                  llvm::SmallVectorImpl<mlir::Value> &fetched);
+  void fetchReals(nvidia::ThreadCode &code, mlir::Value rowStart,
+                  mlir::Value col, llvm::SmallVectorImpl<mlir::Value> &fetched);
+  /// Eight f32 lanes of `group`; takes what fetch left in `fetched`.
+  mlir::Value dequantize(nvidia::ThreadCode &code, mlir::ValueRange words,
+                         mlir::ValueRange scales, mlir::ValueRange zeros,
+                         int64_t group);
+
+  const nvidia::MatmulSide &side;
+  const nvidia::TileShape shape;
+  int64_t tileRows, unit;
+  llvm::SmallVector<mlir::Value> buffers;
+  nvidia::TilePlace place;
+  mlir::Value unitCol, offsetRow; ///< This thread's unit and row of the tile.
+  llvm::SmallVector<mlir::Value> rows; ///< Of the side, clamped.
+};
+
+} // namespace blockscale::sm80
+
+#endif // BLOCKSCALE_LIB_TARGET_SM80_REGISTERSOURCE_H
