@@ -1,4 +1,5 @@
-//===-- IRValueBuilder.cpp - The numerics as IR -----------------------------===//
+//===-- IRValueBuilder.cpp - The numerics as IR
+//-----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blockscale/Conversion/IRValueBuilder.h"
 
@@ -21,15 +22,15 @@ Value IRValueBuilder::i32(uint32_t value) {
 }
 
 Value IRValueBuilder::f32(float value) {
-  return arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(value));
+  return arith::ConstantOp::create(builder, loc,
+                                   builder.getF32FloatAttr(value));
 }
 
 Value IRValueBuilder::laneConstants(const std::vector<uint32_t> &values) {
   auto type = VectorType::get({static_cast<int64_t>(values.size())},
                               builder.getI32Type());
   return arith::ConstantOp::create(
-      builder, loc,
-      DenseElementsAttr::get(type, ArrayRef<uint32_t>(values)));
+      builder, loc, DenseElementsAttr::get(type, ArrayRef<uint32_t>(values)));
 }
 
 int64_t IRValueBuilder::lanes(Value a) {
@@ -56,13 +57,27 @@ template <typename OpTy> Value IRValueBuilder::binary(Value a, Value b) {
   return OpTy::create(builder, loc, a, b);
 }
 
-Value IRValueBuilder::add(Value a, Value b) { return binary<arith::AddIOp>(a, b); }
-Value IRValueBuilder::sub(Value a, Value b) { return binary<arith::SubIOp>(a, b); }
-Value IRValueBuilder::mul(Value a, Value b) { return binary<arith::MulIOp>(a, b); }
-Value IRValueBuilder::band(Value a, Value b) { return binary<arith::AndIOp>(a, b); }
-Value IRValueBuilder::bor(Value a, Value b) { return binary<arith::OrIOp>(a, b); }
-Value IRValueBuilder::bxor(Value a, Value b) { return binary<arith::XOrIOp>(a, b); }
-Value IRValueBuilder::shl(Value a, Value b) { return binary<arith::ShLIOp>(a, b); }
+Value IRValueBuilder::add(Value a, Value b) {
+  return binary<arith::AddIOp>(a, b);
+}
+Value IRValueBuilder::sub(Value a, Value b) {
+  return binary<arith::SubIOp>(a, b);
+}
+Value IRValueBuilder::mul(Value a, Value b) {
+  return binary<arith::MulIOp>(a, b);
+}
+Value IRValueBuilder::band(Value a, Value b) {
+  return binary<arith::AndIOp>(a, b);
+}
+Value IRValueBuilder::bor(Value a, Value b) {
+  return binary<arith::OrIOp>(a, b);
+}
+Value IRValueBuilder::bxor(Value a, Value b) {
+  return binary<arith::XOrIOp>(a, b);
+}
+Value IRValueBuilder::shl(Value a, Value b) {
+  return binary<arith::ShLIOp>(a, b);
+}
 Value IRValueBuilder::lshr(Value a, Value b) {
   return binary<arith::ShRUIOp>(a, b);
 }
@@ -110,7 +125,8 @@ Value IRValueBuilder::cmp(arith::CmpFPredicate predicate, Value a, Value b) {
 }
 
 Value IRValueBuilder::lnot(Value a) {
-  Value one = arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
+  Value one =
+      arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
   return bxor(a, one);
 }
 
@@ -124,7 +140,9 @@ Value IRValueBuilder::select(Value condition, Value a, Value b) {
   return arith::SelectOp::create(builder, loc, condition, a, b);
 }
 
-Value IRValueBuilder::fsqrt(Value a) { return math::SqrtOp::create(builder, loc, a); }
+Value IRValueBuilder::fsqrt(Value a) {
+  return math::SqrtOp::create(builder, loc, a);
+}
 
 Value IRValueBuilder::asInt(Value a) {
   return arith::BitcastOp::create(
@@ -156,8 +174,8 @@ Value IRValueBuilder::interleave4(Value w0, Value w1, Value w2, Value w3) {
 Value IRValueBuilder::reduceUMax(Value a) {
   if (!isa<VectorType>(a.getType()))
     return a;
-  return vector::ReductionOp::create(builder, loc,
-                                     vector::CombiningKind::MAXUI, a);
+  return vector::ReductionOp::create(builder, loc, vector::CombiningKind::MAXUI,
+                                     a);
 }
 
 Value IRValueBuilder::reduceFAdd(Value a) {

@@ -24,8 +24,8 @@ static bool isTransparent(Operation *op) {
 }
 
 static Type firstStored(Operation *op) {
-  for (TypeRange types : {TypeRange(op->getOperandTypes()),
-                          TypeRange(op->getResultTypes())})
+  for (TypeRange types :
+       {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
     for (Type type : types)
       if (getStorage(type) != Storage::Same)
         return type;
@@ -59,8 +59,7 @@ LogicalResult blockscale::verifyStorageConversion(Operation *root) {
   WalkResult result = root->walk([](Operation *op) {
     if (isa_and_present<BlockScaleDialect>(op->getDialect()))
       return WalkResult::skip();
-    return failed(verify(op)) ? WalkResult::interrupt()
-                              : WalkResult::advance();
+    return failed(verify(op)) ? WalkResult::interrupt() : WalkResult::advance();
   });
   return failure(result.wasInterrupted());
 }

@@ -20,8 +20,8 @@ struct ConvertConstant : OpConversionPattern<arith::ConstantOp> {
     auto type = dyn_cast<RankedTensorType>(op.getType());
     if (!dense || !type || type.getEncoding())
       return rewriter.notifyMatchFailure(op, "expects a dense linear constant");
-    auto storage = cast<RankedTensorType>(
-        getTypeConverter()->convertType(op.getType()));
+    auto storage =
+        cast<RankedTensorType>(getTypeConverter()->convertType(op.getType()));
     auto codeOf = [&](Attribute value) -> uint8_t {
       if (auto real = dyn_cast<FloatAttr>(value))
         return real.getValue().bitcastToAPInt().getZExtValue();
@@ -51,8 +51,9 @@ struct ConvertConstant : OpConversionPattern<arith::ConstantOp> {
     rewriter.replaceOpWithNewOp<arith::ConstantOp>(
         op, storage,
         DenseElementsAttr::getFromRawBuffer(
-            storage, ArrayRef<char>(reinterpret_cast<const char *>(codes.data()),
-                                    codes.size())));
+            storage,
+            ArrayRef<char>(reinterpret_cast<const char *>(codes.data()),
+                           codes.size())));
     return success();
   }
 };

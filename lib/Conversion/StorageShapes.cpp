@@ -89,26 +89,25 @@ static std::string checkConcat(tensor::ConcatOp op) {
 }
 
 static std::string checkCast(RankedTensorType from, RankedTensorType to) {
-  if (getStorageType(from) == from && getStorageType(to) == to)
+  if (getStorage(from) != Storage::Packed || innermost(from) == innermost(to))
     return "";
-  bool changesInnermost = innermost(from) != innermost(to);
-  bool isOdd = (!ShapedType::isDynamic(innermost(from)) &&
-                innermost(from) % 2) ||
-               (!ShapedType::isDynamic(innermost(to)) && innermost(to) % 2);
-  if (getStorage(from) == Storage::Packed && changesInnermost && isOdd)
-    return "expects an even innermost extent of elements that lie two to a "
-           "byte, but got " +
-           textOf(from) + " and " + textOf(to);
-  return "";
+  // One of them is dynamic, and counts whole bytes.
+  auto isOdd = [](int64_t extent) {
+    return !ShapedType::isDynamic(extent) && extent % 2 != 0;
+  };
+  if (!isOdd(innermost(from)) && !isOdd(innermost(to)))
+    return "";
+  return "expects an even innermost extent of elements that lie two to a "
+         "byte, but got " +
+         textOf(from) + " and " + textOf(to);
 }
 
-std::optional<std::string>
-blockscale::whyShapeIsNotConverted(Operation *op) {
+std::optional<std::string> blockscale::whyShapeIsNotConverted(Operation *op) {
   // All tensors of these operations have one element type, so one storage.
   Storage storage = Storage::Same;
   Type stored;
-  for (TypeRange types : {TypeRange(op->getOperandTypes()),
-                          TypeRange(op->getResultTypes())})
+  for (TypeRange types :
+       {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
     for (Type type : types)
       if (storage == Storage::Same && getStorage(type) != Storage::Same) {
         storage = getStorage(type);
@@ -185,8 +184,8 @@ blockscale::whyShapeIsNotConverted(Operation *op) {
         if (isTiled)
           return tiledReason(stored);
         ArrayRef<int64_t> permutation = transpose.getPermutation();
-        if (isPacked && permutation.back() !=
-                            static_cast<int64_t>(permutation.size()) - 1)
+        if (isPacked &&
+            permutation.back() != static_cast<int64_t>(permutation.size()) - 1)
           return "expects to keep the innermost dimension of elements that "
                  "lie two to a byte; transpose real values and quantize them";
         return "";
@@ -213,8 +212,8 @@ struct ConvertDim : OpConversionPattern<tensor::DimOp> {
     Value dim = tensor::DimOp::create(rewriter, loc, adaptor.getSource(),
                                       adaptor.getIndex());
     if (getStorage(type) == Storage::Packed) {
-      Value last = arith::ConstantIndexOp::create(rewriter, loc,
-                                                  type.getRank() - 1);
+      Value last =
+          arith::ConstantIndexOp::create(rewriter, loc, type.getRank() - 1);
       Value isLast = arith::CmpIOp::create(
           rewriter, loc, arith::CmpIPredicate::eq, adaptor.getIndex(), last);
       Value elements;
@@ -270,9 +269,9 @@ struct ConvertTranspose : OpConversionPattern<linalg::TransposeOp> {
   LogicalResult
   matchAndRewrite(linalg::TransposeOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    auto transposed = linalg::TransposeOp::create(
-        rewriter, op.getLoc(), adaptor.getInput(), adaptor.getInit(),
-        op.getPermutation());
+    auto transposed =
+        linalg::TransposeOp::create(rewriter, op.getLoc(), adaptor.getInput(),
+                                    adaptor.getInit(), op.getPermutation());
     rewriter.replaceOp(op, transposed->getResults());
     return success();
   }
@@ -295,7 +294,8 @@ struct ConvertExtractSlice : OpConversionPattern<tensor::ExtractSliceOp> {
     halveLast(storage, offsets);
     halveLast(storage, sizes);
     rewriter.replaceOpWithNewOp<tensor::ExtractSliceOp>(
-        op, cast<RankedTensorType>(getTypeConverter()->convertType(op.getType())),
+        op,
+        cast<RankedTensorType>(getTypeConverter()->convertType(op.getType())),
         adaptor.getSource(), adaptor.getOffsets(), adaptor.getSizes(),
         adaptor.getStrides(), offsets, sizes, op.getStaticStrides());
     return success();
@@ -346,10 +346,10 @@ struct ConvertExpandShape : OpConversionPattern<tensor::ExpandShapeOp> {
 
 void blockscale::populateStorageShapeConversion(const TypeConverter &converter,
                                                 RewritePatternSet &patterns) {
-  patterns.add<ConvertDim, ConvertBitcast, ConvertExtractSlice,
-               ConvertInsertSlice, ConvertExpandShape,
-               ConvertSame<tensor::CastOp>, ConvertSame<tensor::EmptyOp>,
-               ConvertSame<tensor::CollapseShapeOp>,
-               ConvertSame<tensor::ConcatOp>, ConvertSame<arith::SelectOp>,
-               ConvertTranspose>(converter, patterns.getContext());
+  patterns
+      .add<ConvertDim, ConvertBitcast, ConvertExtractSlice, ConvertInsertSlice,
+           ConvertExpandShape, ConvertSame<tensor::CastOp>,
+           ConvertSame<tensor::EmptyOp>, ConvertSame<tensor::CollapseShapeOp>,
+           ConvertSame<tensor::ConcatOp>, ConvertSame<arith::SelectOp>,
+           ConvertTranspose>(converter, patterns.getContext());
 }

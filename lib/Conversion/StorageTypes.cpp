@@ -29,9 +29,8 @@ RankedTensorType blockscale::getStorageType(RankedTensorType type) {
   if (isa_and_present<Tiled128x4Attr>(type.getEncoding())) {
     int64_t cols = shape.pop_back_val();
     int64_t rows = shape.pop_back_val();
-    shape.push_back(ShapedType::isDynamic(rows)
-                        ? ShapedType::kDynamic
-                        : tiledScaleBytes(rows, cols));
+    shape.push_back(ShapedType::isDynamic(rows) ? ShapedType::kDynamic
+                                                : tiledScaleBytes(rows, cols));
     return RankedTensorType::get(shape, byte);
   }
   if (!element.isIntOrFloat())

@@ -1,4 +1,5 @@
-//===-- IRValueBuilder.h - The numerics as IR ---------------------*- C++ -*-===//
+//===-- IRValueBuilder.h - The numerics as IR ---------------------*- C++
+//-*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The value builder (see Numerics/ValueBuilder.h) whose values are SSA values:
@@ -45,22 +46,48 @@ public:
   Value smin(Value a, Value b);
   Value smax(Value a, Value b);
 
-  Value eq(Value a, Value b) { return cmp(mlir::arith::CmpIPredicate::eq, a, b); }
-  Value ne(Value a, Value b) { return cmp(mlir::arith::CmpIPredicate::ne, a, b); }
-  Value ult(Value a, Value b) { return cmp(mlir::arith::CmpIPredicate::ult, a, b); }
-  Value ule(Value a, Value b) { return cmp(mlir::arith::CmpIPredicate::ule, a, b); }
-  Value ugt(Value a, Value b) { return cmp(mlir::arith::CmpIPredicate::ugt, a, b); }
-  Value uge(Value a, Value b) { return cmp(mlir::arith::CmpIPredicate::uge, a, b); }
-  Value slt(Value a, Value b) { return cmp(mlir::arith::CmpIPredicate::slt, a, b); }
-  Value sle(Value a, Value b) { return cmp(mlir::arith::CmpIPredicate::sle, a, b); }
-  Value sgt(Value a, Value b) { return cmp(mlir::arith::CmpIPredicate::sgt, a, b); }
-  Value sge(Value a, Value b) { return cmp(mlir::arith::CmpIPredicate::sge, a, b); }
+  Value eq(Value a, Value b) {
+    return cmp(mlir::arith::CmpIPredicate::eq, a, b);
+  }
+  Value ne(Value a, Value b) {
+    return cmp(mlir::arith::CmpIPredicate::ne, a, b);
+  }
+  Value ult(Value a, Value b) {
+    return cmp(mlir::arith::CmpIPredicate::ult, a, b);
+  }
+  Value ule(Value a, Value b) {
+    return cmp(mlir::arith::CmpIPredicate::ule, a, b);
+  }
+  Value ugt(Value a, Value b) {
+    return cmp(mlir::arith::CmpIPredicate::ugt, a, b);
+  }
+  Value uge(Value a, Value b) {
+    return cmp(mlir::arith::CmpIPredicate::uge, a, b);
+  }
+  Value slt(Value a, Value b) {
+    return cmp(mlir::arith::CmpIPredicate::slt, a, b);
+  }
+  Value sle(Value a, Value b) {
+    return cmp(mlir::arith::CmpIPredicate::sle, a, b);
+  }
+  Value sgt(Value a, Value b) {
+    return cmp(mlir::arith::CmpIPredicate::sgt, a, b);
+  }
+  Value sge(Value a, Value b) {
+    return cmp(mlir::arith::CmpIPredicate::sge, a, b);
+  }
   Value land(Value a, Value b) { return band(a, b); }
   Value lor(Value a, Value b) { return bor(a, b); }
   Value lnot(Value a);
-  Value flt(Value a, Value b) { return cmp(mlir::arith::CmpFPredicate::OLT, a, b); }
-  Value fle(Value a, Value b) { return cmp(mlir::arith::CmpFPredicate::OLE, a, b); }
-  Value fgt(Value a, Value b) { return cmp(mlir::arith::CmpFPredicate::OGT, a, b); }
+  Value flt(Value a, Value b) {
+    return cmp(mlir::arith::CmpFPredicate::OLT, a, b);
+  }
+  Value fle(Value a, Value b) {
+    return cmp(mlir::arith::CmpFPredicate::OLE, a, b);
+  }
+  Value fgt(Value a, Value b) {
+    return cmp(mlir::arith::CmpFPredicate::OGT, a, b);
+  }
   Value select(Value condition, Value a, Value b);
 
   Value fadd(Value a, Value b);

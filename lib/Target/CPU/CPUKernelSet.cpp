@@ -37,9 +37,9 @@ void CPUKernelSet::launch(OpBuilder &builder, Location loc, func::FuncOp kernel,
   func::FuncOp &launcher = launchers[kernel.getSymName()];
   if (!launcher) {
     OpBuilder moduleBuilder(module.getContext());
-    launcher = func::FuncOp::create(
-        moduleBuilder, loc, (kernel.getSymName() + ".parallel").str(),
-        kernel.getFunctionType());
+    launcher = func::FuncOp::create(moduleBuilder, loc,
+                                    (kernel.getSymName() + ".parallel").str(),
+                                    kernel.getFunctionType());
     launcher.setPrivate();
     launcher->setAttr(kParallelAttr,
                       FlatSymbolRefAttr::get(kernel.getSymNameAttr()));

@@ -46,7 +46,8 @@ Expected<Processor> Processor::fromName(StringRef name) {
     std::unique_ptr<MCSubtargetInfo> info(
         target->createMCSubtargetInfo(triple, "", ""));
     if (!info->isCPUStringValid(cpu))
-      return ::error("unknown processor '" + name + "': expects 'native' or a "
+      return ::error("unknown processor '" + name +
+                     "': expects 'native' or a "
                      "name such as 'x86-64-v3', 'x86-64-v4', 'znver4'");
   }
   Processor processor;
@@ -103,13 +104,13 @@ std::unique_ptr<Module> blockscale::cpu::translate(mlir::ModuleOp module,
   return result;
 }
 
-Expected<std::string>
-blockscale::cpu::emitObject(Module &module, const Processor &processor) {
+Expected<std::string> blockscale::cpu::emitObject(Module &module,
+                                                  const Processor &processor) {
   SmallString<0> object;
   raw_svector_ostream stream(object);
   legacy::PassManager passes;
-  if (processor.getMachine().addPassesToEmitFile(
-          passes, stream, nullptr, CodeGenFileType::ObjectFile))
+  if (processor.getMachine().addPassesToEmitFile(passes, stream, nullptr,
+                                                 CodeGenFileType::ObjectFile))
     return ::error("the code generator can't write object files for " +
                    module.getTargetTriple().str());
   passes.run(module);
@@ -120,8 +121,7 @@ blockscale::cpu::emitObject(Module &module, const Processor &processor) {
 // Linking
 //===----------------------------------------------------------------------===//
 
-static Expected<std::string> findArchive(StringRef name,
-                                         StringRef toolPath) {
+static Expected<std::string> findArchive(StringRef name, StringRef toolPath) {
   SmallString<128> path;
   if (std::optional<std::string> directory =
           sys::Process::GetEnv("BLOCKSCALE_LIBRARY_DIR")) {
@@ -132,7 +132,8 @@ static Expected<std::string> findArchive(StringRef name,
   }
   sys::path::append(path, name);
   if (!sys::fs::exists(path))
-    return ::error("can't find '" + path + "', which compiled libraries "
+    return ::error("can't find '" + path +
+                   "', which compiled libraries "
                    "contain: set BLOCKSCALE_LIBRARY_DIR to its directory");
   return std::string(path);
 }
@@ -169,8 +170,8 @@ Error blockscale::cpu::linkShared(StringRef object, StringRef output,
       return ::error("can't write '" + objectPath + "': disk full?");
     }
   }
-  if (std::error_code code = sys::fs::createTemporaryFile("blockscale", "log",
-                                                          log))
+  if (std::error_code code =
+          sys::fs::createTemporaryFile("blockscale", "log", log))
     return ::error("can't make a temporary file: " + code.message());
   auto removeLog = scope_exit([&] { sys::fs::remove(log); });
   // In the directory of the output, to be renamed.
@@ -178,9 +179,9 @@ Error blockscale::cpu::linkShared(StringRef object, StringRef output,
   auto removeLinked = scope_exit([&] { sys::fs::remove(linked); });
 
   std::string message;
-  StringRef args[] = {*linker,      "-shared", "-o",
-                      linked,       objectPath, "--undefined=blockscale_call",
-                      *archive,     "--gc-sections"};
+  StringRef args[] = {*linker,  "-shared",      "-o",
+                      linked,   objectPath,     "--undefined=blockscale_call",
+                      *archive, "--gc-sections"};
   std::optional<StringRef> redirects[] = {StringRef(""), log.str(), log.str()};
   int status = sys::ExecuteAndWait(*linker, args, std::nullopt, redirects, 0, 0,
                                    &message);

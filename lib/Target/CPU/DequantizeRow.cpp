@@ -1,8 +1,8 @@
 //===-- DequantizeRow.cpp - A matmul side, row by row ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "DequantizeRow.h"
-#include "blockscale/Kernels/Patterns.h"
 #include "blockscale/Kernels/LaneAccess.h"
+#include "blockscale/Kernels/Patterns.h"
 
 #include "blockscale/Numerics/BlockScaling.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -28,7 +28,8 @@ static Value toF64(IRValueBuilder &b, Value f32Value) {
       withLanesOf(builder.getF64Type(), f32Value.getType()), f32Value);
 }
 
-static void storePanel(IRValueBuilder &b, Value lanes, Value panel, Value index) {
+static void storePanel(IRValueBuilder &b, Value lanes, Value panel,
+                       Value index) {
   vector::StoreOp::create(b.getBuilder(), b.getLoc(), lanes, panel,
                           ValueRange{index});
 }
@@ -54,15 +55,13 @@ static void writePlainRow(OpBuilder &builder, Location loc, Value reals,
            [&](OpBuilder &inner, Value col) { copy(inner, col, lanes); });
   if (fullCols == cols)
     return;
-  Value reachesTail =
-      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ugt, end,
-                            math.constant(fullCols));
-  scf::IfOp::create(builder, loc, reachesTail,
-                    [&](OpBuilder &inner, Location) {
-                      IndexMath at(inner, loc);
-                      copy(inner, at.constant(fullCols), cols - fullCols);
-                      scf::YieldOp::create(inner, loc);
-                    });
+  Value reachesTail = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::ugt, end, math.constant(fullCols));
+  scf::IfOp::create(builder, loc, reachesTail, [&](OpBuilder &inner, Location) {
+    IndexMath at(inner, loc);
+    copy(inner, at.constant(fullCols), cols - fullCols);
+    scf::YieldOp::create(inner, loc);
+  });
 }
 
 void MatmulSide::writeRow(OpBuilder &builder, Location loc, ValueRange buffers,
@@ -81,28 +80,31 @@ void MatmulSide::writeRow(OpBuilder &builder, Location loc, ValueRange buffers,
   Value scaleRows = math.ceilDiv(rows, format->blockRows);
   Value rowStart = math.mul(rowIndex, cols());
   Value end = math.add(firstCol, count);
-  forRange(builder, loc, firstCol, end, block, [&](OpBuilder &inner, Value col) {
-    IRValueBuilder b(inner, loc);
-    IndexMath at(inner, loc);
-    Value blockCol = at.div(col, block);
-    Value scaleCode = loadScalarCode(
-        b, buffers[1],
-        scaleAddress.offset(inner, loc, batch, scaleRows, scaleRow, blockCol));
-    Value scale = decodeScale(b, format->scale, scaleCode);
-    Value codes = loadCodes(b, buffers[0], at.add(rowStart, col), block,
-                            format->element.width());
-    Value values;
-    if (format->zero == ZeroPoint::None) {
-      values = decodeElement(b, format->element, codes);
-    } else {
-      Value zero = loadScalarCode(
-          b, buffers[2],
-          ScaleAddress(zerosType)
-              .offset(inner, loc, batch, scaleRows, scaleRow, blockCol));
-      values = decodeWithZero(b, *format, codes, loadZero(b, *format, zero));
-    }
-    // An f32 product, as dequantize computes it (rule matmul_c1).
-    storePanel(b, toF64(b, b.fmul(values, scale)), panel,
-               at.add(panelIndex, at.sub(col, firstCol)));
-  });
+  forRange(
+      builder, loc, firstCol, end, block, [&](OpBuilder &inner, Value col) {
+        IRValueBuilder b(inner, loc);
+        IndexMath at(inner, loc);
+        Value blockCol = at.div(col, block);
+        Value scaleCode =
+            loadScalarCode(b, buffers[1],
+                           scaleAddress.offset(inner, loc, batch, scaleRows,
+                                               scaleRow, blockCol));
+        Value scale = decodeScale(b, format->scale, scaleCode);
+        Value codes = loadCodes(b, buffers[0], at.add(rowStart, col), block,
+                                format->element.width());
+        Value values;
+        if (format->zero == ZeroPoint::None) {
+          values = decodeElement(b, format->element, codes);
+        } else {
+          Value zero = loadScalarCode(
+              b, buffers[2],
+              ScaleAddress(zerosType).offset(inner, loc, batch, scaleRows,
+                                             scaleRow, blockCol));
+          values =
+              decodeWithZero(b, *format, codes, loadZero(b, *format, zero));
+        }
+        // An f32 product, as dequantize computes it (rule matmul_c1).
+        storePanel(b, toF64(b, b.fmul(values, scale)), panel,
+                   at.add(panelIndex, at.sub(col, firstCol)));
+      });
 }

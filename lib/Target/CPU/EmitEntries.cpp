@@ -60,10 +60,11 @@ static llvm::json::Object describe(RankedTensorType type) {
       {"dtype", textOf(type.getElementType())},
       {"shape", sizesOf(type.getShape())},
       {"storage",
-       llvm::json::Object{{"dtype", type.getElementType().isInteger(8)
-                                        ? "i8"
-                                        : storageName(storage.getElementType())},
-                          {"shape", sizesOf(storage.getShape())}}},
+       llvm::json::Object{
+           {"dtype", type.getElementType().isInteger(8)
+                         ? "i8"
+                         : storageName(storage.getElementType())},
+           {"shape", sizesOf(storage.getShape())}}},
       {"layout", tiled ? "tiled_128x4" : "linear"}};
 }
 
@@ -122,8 +123,8 @@ LogicalResult EmitEntries::emitEntry(LLVM::LLVMFuncOp function,
       Value slot = LLVM::GEPOp::create(
           builder, loc, pointer, i64, descriptor,
           ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(word)});
-      operands.push_back(LLVM::LoadOp::create(builder, loc,
-                                              word < 2 ? pointer : i64, slot));
+      operands.push_back(
+          LLVM::LoadOp::create(builder, loc, word < 2 ? pointer : i64, slot));
     }
   }
   if (operands.size() != function.getNumArguments())

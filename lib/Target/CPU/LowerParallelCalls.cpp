@@ -32,9 +32,9 @@ static LLVM::LLVMFuncOp declareRuntime(ModuleOp module) {
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   Type i64 = builder.getI64Type();
   Type pointer = LLVM::LLVMPointerType::get(module.getContext());
-  auto type = LLVM::LLVMFunctionType::get(
-      LLVM::LLVMVoidType::get(module.getContext()),
-      {i64, i64, pointer, pointer});
+  auto type =
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(module.getContext()),
+                                  {i64, i64, pointer, pointer});
   return LLVM::LLVMFuncOp::create(builder, module.getLoc(), name, type);
 }
 
@@ -74,15 +74,14 @@ void LowerParallelCalls::lower(LLVM::LLVMFuncOp launcher,
   entry = launcher.addEntryBlock(builder);
   builder.setInsertionPointToStart(entry);
   Value one = LLVM::ConstantOp::create(builder, loc, i64, 1);
-  Value frame =
-      LLVM::AllocaOp::create(builder, loc, pointer, frameType, one);
+  Value frame = LLVM::AllocaOp::create(builder, loc, pointer, frameType, one);
   for (auto [index, argument] :
        llvm::enumerate(entry->getArguments().drop_front(2)))
     LLVM::StoreOp::create(builder, loc, argument, field(frame, index));
   Value body = LLVM::AddressOfOp::create(builder, loc, trampoline);
-  LLVM::CallOp::create(builder, loc, runtime,
-                       ValueRange{entry->getArgument(0), entry->getArgument(1),
-                                  body, frame});
+  LLVM::CallOp::create(
+      builder, loc, runtime,
+      ValueRange{entry->getArgument(0), entry->getArgument(1), body, frame});
   LLVM::ReturnOp::create(builder, loc, ValueRange());
 }
 
@@ -93,7 +92,8 @@ void LowerParallelCalls::runOnOperation() {
     if (function->hasAttr(cpu::kParallelAttr))
       launchers.push_back(function);
   for (LLVM::LLVMFuncOp launcher : launchers) {
-    auto symbol = launcher->getAttrOfType<FlatSymbolRefAttr>(cpu::kParallelAttr);
+    auto symbol =
+        launcher->getAttrOfType<FlatSymbolRefAttr>(cpu::kParallelAttr);
     auto kernel =
         symbol ? module.lookupSymbol<LLVM::LLVMFuncOp>(symbol) : nullptr;
     if (!kernel || !launcher.isExternal() ||

@@ -44,8 +44,8 @@ struct LowerToCPU : cpu::impl::LowerToCPUPassBase<LowerToCPU> {
     kernels::populateRelayoutKernel(patterns, converter, kernelSet);
     cpu::populateMatmulKernel(patterns, converter, kernelSet, vectorBits,
                               useFMA);
-    if (failed(applyFullConversion(getOperation(), target,
-                                   std::move(patterns))))
+    if (failed(
+            applyFullConversion(getOperation(), target, std::move(patterns))))
       signalPassFailure();
   }
 };

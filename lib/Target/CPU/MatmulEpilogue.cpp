@@ -1,8 +1,8 @@
 //===-- MatmulEpilogue.cpp - From f64 sums to the stored result -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "blockscale/Kernels/Patterns.h"
-#include "blockscale/Kernels/LaneAccess.h"
 #include "MatmulKernel.h"
+#include "blockscale/Kernels/LaneAccess.h"
+#include "blockscale/Kernels/Patterns.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -65,12 +65,12 @@ Value MatmulEpilogue::applyRegion(OpBuilder &builder, Location loc,
   for (auto [argument, value] :
        llvm::zip_equal(block.getArguments(), blockArguments)) {
     // Buffers hold i1 as i8.
-    mapping.map(argument, argument.getType().isInteger(1)
-                              ? arith::TruncIOp::create(
-                                    builder, loc, toLanes(argument.getType()),
-                                    value)
-                                    .getResult()
-                              : value);
+    mapping.map(argument,
+                argument.getType().isInteger(1)
+                    ? arith::TruncIOp::create(
+                          builder, loc, toLanes(argument.getType()), value)
+                          .getResult()
+                    : value);
   }
   for (Operation &op : block.without_terminator()) {
     if (op.hasTrait<OpTrait::ConstantLike>()) {
@@ -111,9 +111,9 @@ void MatmulEpilogue::emitRow(OpBuilder &builder, Location loc, ValueRange args,
         inner, loc, VectorType::get({kEpilogueLanes}, inner.getI1Type()),
         ValueRange{valid});
     auto load = [&](Value buffer, Value index) -> Value {
-      auto type = VectorType::get(
-          {kEpilogueLanes},
-          cast<MemRefType>(buffer.getType()).getElementType());
+      auto type =
+          VectorType::get({kEpilogueLanes},
+                          cast<MemRefType>(buffer.getType()).getElementType());
       Value zero =
           arith::ConstantOp::create(inner, loc, inner.getZeroAttr(type));
       return vector::MaskedLoadOp::create(inner, loc, type, buffer,
@@ -139,7 +139,8 @@ void MatmulEpilogue::emitRow(OpBuilder &builder, Location loc, ValueRange args,
            llvm::zip_equal(operands, buffers, bases)) {
         Value index = base;
         if (operand.variesWithRow)
-          index = at.add(index, operand.variesWithCol ? at.mul(row, cols) : row);
+          index =
+              at.add(index, operand.variesWithCol ? at.mul(row, cols) : row);
         if (operand.variesWithCol) {
           blockArguments.push_back(load(buffer, at.add(index, col)));
           continue;
@@ -152,11 +153,11 @@ void MatmulEpilogue::emitRow(OpBuilder &builder, Location loc, ValueRange args,
       }
       result = applyRegion(inner, loc, blockArguments);
     } else {
-      result = roundReals(
-          b, result, cast<MemRefType>(outArg.getType()).getElementType());
+      result = roundReals(b, result,
+                          cast<MemRefType>(outArg.getType()).getElementType());
     }
-    vector::MaskedStoreOp::create(inner, loc, outArg, ValueRange{outIndex}, mask,
-                                  result);
+    vector::MaskedStoreOp::create(inner, loc, outArg, ValueRange{outIndex},
+                                  mask, result);
   };
   forRange(builder, loc, math.constant(0), count, kEpilogueLanes, emitLanes);
 }

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "MatmulKernel.h"
-#include "blockscale/Kernels/Patterns.h"
 #include "blockscale/Kernels/LaneAccess.h"
+#include "blockscale/Kernels/Patterns.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -66,15 +66,14 @@ void Tile::multiply(OpBuilder &builder, Value m, Value n, Value k0,
   Value lastA = math.sub(rowsA, math.constant(1));
   Value lastB = math.sub(rowsB, math.constant(1));
   for (int64_t i = 0; i < plan.tileM; ++i)
-    startsA.push_back(math.add(
-        math.mul(math.min(math.add(m, i), lastA), plan.paddedK), k0));
+    startsA.push_back(
+        math.add(math.mul(math.min(math.add(m, i), lastA), plan.paddedK), k0));
   for (int64_t j = 0; j < plan.tileN; ++j)
-    startsB.push_back(
-        math.mul(math.min(math.add(n, j), lastB), plan.sliceK));
+    startsB.push_back(math.mul(math.min(math.add(n, j), lastB), plan.sliceK));
 
   auto laneType = VectorType::get({kLanes}, builder.getF64Type());
-  Value zero = arith::ConstantOp::create(builder, loc,
-                                         builder.getZeroAttr(laneType));
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(laneType));
   SmallVector<Value> initial(plan.tileM * plan.tileN, zero);
   auto loop = scf::ForOp::create(
       builder, loc, math.constant(0), count, math.constant(kLanes), initial,
@@ -101,8 +100,8 @@ void Tile::multiply(OpBuilder &builder, Value m, Value n, Value k0,
 
   for (int64_t i = 0; i < plan.tileM; ++i)
     for (int64_t j = 0; j < plan.tileN; ++j) {
-      Value index = math.add(math.mul(math.add(m, i), kTileRowsB),
-                             math.add(n, j));
+      Value index =
+          math.add(math.mul(math.add(m, i), kTileRowsB), math.add(n, j));
       Value old = memref::LoadOp::create(builder, loc, sums, ValueRange{index});
       Value sum = sumLanes(builder, loc, loop.getResult(i * plan.tileN + j));
       memref::StoreOp::create(builder, loc,
@@ -137,13 +136,14 @@ func::FuncOp cpu::panelKernel(KernelSet &kernelSet, Location loc,
       [&](OpBuilder &builder, Location loc, Value begin, Value end,
           ValueRange args) {
         Value panel = args[0], batch = args[1], rows = args[2], first = args[3];
-        forRange(builder, loc, begin, end, 1, [&](OpBuilder &inner, Value item) {
-          IndexMath math(inner, loc);
-          side.writeRow(inner, loc, args.drop_front(4), batch, rows,
-                        math.add(first, item), math.constant(0),
-                        math.constant(side.paddedCols()), panel,
-                        math.mul(item, side.paddedCols()));
-        });
+        forRange(builder, loc, begin, end, 1,
+                 [&](OpBuilder &inner, Value item) {
+                   IndexMath math(inner, loc);
+                   side.writeRow(inner, loc, args.drop_front(4), batch, rows,
+                                 math.add(first, item), math.constant(0),
+                                 math.constant(side.paddedCols()), panel,
+                                 math.mul(item, side.paddedCols()));
+                 });
       });
 }
 
@@ -171,9 +171,8 @@ func::FuncOp cpu::matmulKernel(KernelSet &kernelSet, Location loc,
         ValueRange rhsBuffers = args.slice(numFixed, numRhs);
         ValueRange epilogueArgs = args.drop_front(numFixed + numRhs);
         IndexMath math(builder, loc);
-        Value tileB =
-            allocateFlat(builder, loc, builder.getF64Type(),
-                         math.constant(kTileRowsB * plan.sliceK));
+        Value tileB = allocateFlat(builder, loc, builder.getF64Type(),
+                                   math.constant(kTileRowsB * plan.sliceK));
         Value paddedRowsA =
             math.mul(math.ceilDiv(rowsA, plan.tileM), plan.tileM);
         Value sumsSize = math.mul(paddedRowsA, kTileRowsB);
@@ -192,30 +191,28 @@ func::FuncOp cpu::matmulKernel(KernelSet &kernelSet, Location loc,
                                              ValueRange{i});
                    });
           Tile tile{plan, loc, panelA, tileB, sums, rowsA, rowsB};
-          forRange(
-              b, loc, at.constant(0), at.constant(plan.paddedK), plan.sliceK,
-              [&](OpBuilder &slice, Value k0) {
-                IndexMath in(slice, loc);
-                Value count =
-                    in.min(in.sub(in.constant(plan.paddedK), k0),
-                           in.constant(plan.sliceK));
-                forRange(slice, loc, in.constant(0), rowsB, 1,
-                         [&](OpBuilder &inner, Value n) {
-                           IndexMath row(inner, loc);
-                           rhs.writeRow(inner, loc, rhsBuffers, batch, rows,
-                                        row.add(n0, n), k0, count, tileB,
-                                        row.mul(n, plan.sliceK));
-                         });
-                forRange(slice, loc, in.constant(0), rowsA, plan.tileM,
-                         [&](OpBuilder &rowLoop, Value m) {
-                           IndexMath row(rowLoop, loc);
-                           forRange(rowLoop, loc, row.constant(0), rowsB,
-                                    plan.tileN,
-                                    [&](OpBuilder &inner, Value n) {
+          forRange(b, loc, at.constant(0), at.constant(plan.paddedK),
+                   plan.sliceK, [&](OpBuilder &slice, Value k0) {
+                     IndexMath in(slice, loc);
+                     Value count = in.min(in.sub(in.constant(plan.paddedK), k0),
+                                          in.constant(plan.sliceK));
+                     forRange(slice, loc, in.constant(0), rowsB, 1,
+                              [&](OpBuilder &inner, Value n) {
+                                IndexMath row(inner, loc);
+                                rhs.writeRow(inner, loc, rhsBuffers, batch,
+                                             rows, row.add(n0, n), k0, count,
+                                             tileB, row.mul(n, plan.sliceK));
+                              });
+                     forRange(slice, loc, in.constant(0), rowsA, plan.tileM,
+                              [&](OpBuilder &rowLoop, Value m) {
+                                IndexMath row(rowLoop, loc);
+                                forRange(
+                                    rowLoop, loc, row.constant(0), rowsB,
+                                    plan.tileN, [&](OpBuilder &inner, Value n) {
                                       tile.multiply(inner, m, n, k0, count);
                                     });
-                         });
-              });
+                              });
+                   });
           forRange(b, loc, at.constant(0), rowsA, 1,
                    [&](OpBuilder &inner, Value m) {
                      IndexMath row(inner, loc);

@@ -1,4 +1,5 @@
-//===-- MatmulKernel.h - scaled_matmul by dequantized f64 panels -*- C++ -*-===//
+//===-- MatmulKernel.h - scaled_matmul by dequantized f64 panels -*- C++
+//-*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef BLOCKSCALE_LIB_TARGET_CPU_MATMULKERNEL_H
 #define BLOCKSCALE_LIB_TARGET_CPU_MATMULKERNEL_H
@@ -53,8 +54,8 @@ public:
   llvm::SmallVector<mlir::Type> argumentTypes() const;
   /// The values to launch with. `outBase`, `operandBases`: offsets of the
   /// batch in C and the result, and in each operand.
-  llvm::SmallVector<mlir::Value>
-  arguments(mlir::Value outBase, mlir::ValueRange operandBases) const;
+  llvm::SmallVector<mlir::Value> arguments(mlir::Value outBase,
+                                           mlir::ValueRange operandBases) const;
   /// Finishes columns [n0, n0 + count) of row `row`; `sums[sumsIndex...]` are
   /// the f64 sums, `cols` is N.
   void emitRow(mlir::OpBuilder &builder, mlir::Location loc,
@@ -69,14 +70,15 @@ private:
 
 /// Dequantizes rows [first + begin, first + end) of a side into an f64 panel.
 /// Arguments: panel, batch, rows of a batch, first row, the side's buffers.
-mlir::func::FuncOp panelKernel(kernels::KernelSet &kernelSet, mlir::Location loc,
-                               const MatmulSide &side);
+mlir::func::FuncOp panelKernel(kernels::KernelSet &kernelSet,
+                               mlir::Location loc, const MatmulSide &side);
 
 /// Multiplies a panel of A by tiles of 32 rows of B. Arguments: panel, its
 /// rows, its first row in the batch, batch of B, rows of B, B's buffers, the
 /// epilogue's arguments.
-mlir::func::FuncOp matmulKernel(kernels::KernelSet &kernelSet, mlir::Location loc,
-                                const MatmulPlan &plan, const MatmulSide &rhs,
+mlir::func::FuncOp matmulKernel(kernels::KernelSet &kernelSet,
+                                mlir::Location loc, const MatmulPlan &plan,
+                                const MatmulSide &rhs,
                                 const MatmulEpilogue &epilogue);
 
 /// `vectorBits` and `useFMA` choose the register tile. Bits of the result do

@@ -1,7 +1,7 @@
 //===-- MatmulLowering.cpp - Launches of the matmul kernels ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "blockscale/Kernels/Patterns.h"
 #include "MatmulKernel.h"
+#include "blockscale/Kernels/Patterns.h"
 #include "blockscale/Kernels/SizeChecks.h"
 
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
@@ -34,9 +34,9 @@ private:
 } // namespace
 
 static MatmulSide makeSide(OpBuilder &builder, Location loc, StringRef name,
-                           RankedTensorType type, Value data,
-                           FormatAttr format, Type scalesType, Value scales,
-                           Type zerosType, Value zeros) {
+                           RankedTensorType type, Value data, FormatAttr format,
+                           Type scalesType, Value scales, Type zerosType,
+                           Value zeros) {
   MatmulSide side;
   side.type = type;
   side.buffers.push_back(inputBuffer(builder, loc, data));
@@ -59,8 +59,8 @@ static MatmulSide makeSide(OpBuilder &builder, Location loc, StringRef name,
 
 /// f64(gA) * f64(gB) * f64(alpha), those that exist (rule matmul_c3).
 static Value totalAlpha(OpBuilder &builder, Location loc, ValueRange scalars) {
-  Value total = arith::ConstantOp::create(builder, loc,
-                                          builder.getF64FloatAttr(1.0));
+  Value total =
+      arith::ConstantOp::create(builder, loc, builder.getF64FloatAttr(1.0));
   for (Value scalar : scalars) {
     if (!scalar)
       continue;
@@ -95,20 +95,20 @@ static Value operandBase(OpBuilder &builder, Location loc, Value batch,
   return base;
 }
 
-LogicalResult LowerScaledMatmul::matchAndRewrite(
-    ScaledMatmulOp op, OpAdaptor adaptor,
-    ConversionPatternRewriter &rewriter) const {
+LogicalResult
+LowerScaledMatmul::matchAndRewrite(ScaledMatmulOp op, OpAdaptor adaptor,
+                                   ConversionPatternRewriter &rewriter) const {
   Location loc = op.getLoc();
   auto lhsType = op.getLhs().getType(), rhsType = op.getRhs().getType();
   auto typeOf = [](Value value) { return value ? value.getType() : Type(); };
-  MatmulSide lhs =
-      makeSide(rewriter, loc, "lhs", lhsType, adaptor.getLhs(), op.getLhsFormatAttr(),
-               typeOf(op.getLhsScales()), adaptor.getLhsScales(),
-               typeOf(op.getLhsZeros()), adaptor.getLhsZeros());
-  MatmulSide rhs =
-      makeSide(rewriter, loc, "rhs", rhsType, adaptor.getRhs(), op.getRhsFormatAttr(),
-               typeOf(op.getRhsScales()), adaptor.getRhsScales(),
-               typeOf(op.getRhsZeros()), adaptor.getRhsZeros());
+  MatmulSide lhs = makeSide(rewriter, loc, "lhs", lhsType, adaptor.getLhs(),
+                            op.getLhsFormatAttr(), typeOf(op.getLhsScales()),
+                            adaptor.getLhsScales(), typeOf(op.getLhsZeros()),
+                            adaptor.getLhsZeros());
+  MatmulSide rhs = makeSide(rewriter, loc, "rhs", rhsType, adaptor.getRhs(),
+                            op.getRhsFormatAttr(), typeOf(op.getRhsScales()),
+                            adaptor.getRhsScales(), typeOf(op.getRhsZeros()),
+                            adaptor.getRhsZeros());
 
   IndexMath math(rewriter, loc);
   Extents extentsA = getExtents(rewriter, loc, adaptor.getLhs(), lhsType);
@@ -133,10 +133,10 @@ LogicalResult LowerScaledMatmul::matchAndRewrite(
                   adaptor.getAlpha()});
   epilogue.out = result.flat;
   if (adaptor.getAcc()) {
-    requireSizes(rewriter, loc, "scaled_matmul: acc",
-                 getSizes(rewriter, loc, adaptor.getAcc(),
-                          op.getAcc().getType()),
-                 sizes);
+    requireSizes(
+        rewriter, loc, "scaled_matmul: acc",
+        getSizes(rewriter, loc, adaptor.getAcc(), op.getAcc().getType()),
+        sizes);
     epilogue.c = inputBuffer(rewriter, loc, adaptor.getAcc());
   }
   SmallVector<SmallVector<Value>> operandSizes;
@@ -157,8 +157,8 @@ LogicalResult LowerScaledMatmul::matchAndRewrite(
         if (type.getDimSize(dim) != 1)
           requireSize(rewriter, loc,
                       "scaled_matmul: epilogue operand " +
-                          Twine(epilogue.operands.size() - 1) +
-                          ", dimension " + Twine(dim),
+                          Twine(epilogue.operands.size() - 1) + ", dimension " +
+                          Twine(dim),
                       operandSizes.back()[dim],
                       sizes[sizes.size() - rank + dim]);
     }
@@ -172,34 +172,39 @@ LogicalResult LowerScaledMatmul::matchAndRewrite(
                               math.mul(chunk, plan.paddedK));
   forRange(rewriter, loc, math.constant(0), extentsA.batch, 1,
            [&](OpBuilder &batchLoop, Value batch) {
-    IndexMath inBatch(batchLoop, loc);
-    Value outBase = inBatch.mul(inBatch.mul(batch, extentsA.rows),
-                                extentsB.rows);
-    SmallVector<Value> bases;
-    for (auto [operand, operandSize] :
-         llvm::zip_equal(epilogue.operands, operandSizes))
-      bases.push_back(operandBase(batchLoop, loc, batch, sizes, operandSize,
-                                  operand.type));
-    Value batchB = op.isRhsShared() ? inBatch.constant(0) : batch;
-    forRange(batchLoop, loc, inBatch.constant(0), extentsA.rows, kChunkRowsA,
-             [&](OpBuilder &builder, Value firstRow) {
-      IndexMath at(builder, loc);
-      Value rows = at.min(at.sub(extentsA.rows, firstRow),
-                          at.constant(kChunkRowsA));
-      SmallVector<Value> panelArgs{panelA, batch, extentsA.rows, firstRow};
-      llvm::append_range(panelArgs, lhs.buffers);
-      kernelSet.launch(builder, loc, panel, rows,
-                     grainFor(at, at.constant(plan.paddedK)), panelArgs);
-      SmallVector<Value> args{panelA, rows, firstRow, batchB, extentsB.rows};
-      llvm::append_range(args, rhs.buffers);
-      llvm::append_range(args, epilogue.arguments(outBase, bases));
-      // A tile costs rows * 32 * K multiplications and the dequantization.
-      Value work = at.mul(at.add(rows, 8), 2 * plan.paddedK);
-      kernelSet.launch(builder, loc, matmul,
-                     at.ceilDiv(extentsB.rows, kTileRowsB), grainFor(at, work),
-                     args);
-    });
-  });
+             IndexMath inBatch(batchLoop, loc);
+             Value outBase =
+                 inBatch.mul(inBatch.mul(batch, extentsA.rows), extentsB.rows);
+             SmallVector<Value> bases;
+             for (auto [operand, operandSize] :
+                  llvm::zip_equal(epilogue.operands, operandSizes))
+               bases.push_back(operandBase(batchLoop, loc, batch, sizes,
+                                           operandSize, operand.type));
+             Value batchB = op.isRhsShared() ? inBatch.constant(0) : batch;
+             forRange(
+                 batchLoop, loc, inBatch.constant(0), extentsA.rows,
+                 kChunkRowsA, [&](OpBuilder &builder, Value firstRow) {
+                   IndexMath at(builder, loc);
+                   Value rows = at.min(at.sub(extentsA.rows, firstRow),
+                                       at.constant(kChunkRowsA));
+                   SmallVector<Value> panelArgs{panelA, batch, extentsA.rows,
+                                                firstRow};
+                   llvm::append_range(panelArgs, lhs.buffers);
+                   kernelSet.launch(builder, loc, panel, rows,
+                                    grainFor(at, at.constant(plan.paddedK)),
+                                    panelArgs);
+                   SmallVector<Value> args{panelA, rows, firstRow, batchB,
+                                           extentsB.rows};
+                   llvm::append_range(args, rhs.buffers);
+                   llvm::append_range(args, epilogue.arguments(outBase, bases));
+                   // A tile costs rows * 32 * K multiplications and the
+                   // dequantization.
+                   Value work = at.mul(at.add(rows, 8), 2 * plan.paddedK);
+                   kernelSet.launch(builder, loc, matmul,
+                                    at.ceilDiv(extentsB.rows, kTileRowsB),
+                                    grainFor(at, work), args);
+                 });
+           });
   rewriter.replaceOp(op, result.asTensor(rewriter, loc));
   return success();
 }

@@ -16,7 +16,8 @@ struct RecordEntries : cpu::impl::RecordEntriesPassBase<RecordEntries> {
   void runOnOperation() override {
     Builder builder(&getContext());
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (function.isExternal() && !function.symbolKnownUseEmpty(getOperation())) {
+      if (function.isExternal() &&
+          !function.symbolKnownUseEmpty(getOperation())) {
         function.emitOpError("expects a body, because a compiled library calls "
                              "no functions outside of it");
         return signalPassFailure();
@@ -36,9 +37,9 @@ struct RecordEntries : cpu::impl::RecordEntriesPassBase<RecordEntries> {
           builder.getDictionaryAttr(
               {builder.getNamedAttr("inputs", builder.getTypeArrayAttr(
                                                   function.getArgumentTypes())),
-               builder.getNamedAttr("results",
-                                    builder.getTypeArrayAttr(
-                                        function.getResultTypes()))}));
+               builder.getNamedAttr(
+                   "results",
+                   builder.getTypeArrayAttr(function.getResultTypes()))}));
     }
   }
 

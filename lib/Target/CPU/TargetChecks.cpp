@@ -14,8 +14,7 @@ using namespace blockscale;
 
 /// Element types that the epilogue's vectors can have in memory.
 static bool isOperandElement(Type element) {
-  if (element.isF64() || element.isF32() || element.isF16() ||
-      element.isBF16())
+  if (element.isF64() || element.isF32() || element.isF16() || element.isBF16())
     return true;
   for (unsigned bits : {1, 8, 16, 32, 64})
     if (element.isSignlessInteger(bits))

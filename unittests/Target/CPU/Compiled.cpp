@@ -47,13 +47,12 @@ void Compiled::compile(const std::string &text) {
   ASSERT_FALSE(
       llvm::sys::fs::createTemporaryFile("blockscale-test", "so", path));
   // The archive's directory is compiled in, see CMakeLists.txt.
-  if (llvm::Error error =
-          cpu::linkShared(*object, path, "libblockscale_cpu.a",
+  if (llvm::Error error = cpu::linkShared(*object, path, "libblockscale_cpu.a",
                                           BLOCKSCALE_TEST_TOOL_PATH))
     FAIL() << llvm::toString(std::move(error));
   std::string error;
-  library = runtime::Library::open(path.str().str(),
-                                   runtime::Device::create("cpu", error), error);
+  library = runtime::Library::open(
+      path.str().str(), runtime::Device::create("cpu", error), error);
   llvm::sys::fs::remove(path);
   ASSERT_TRUE(library) << error;
 }

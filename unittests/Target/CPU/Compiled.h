@@ -1,4 +1,5 @@
-//===-- Compiled.h - MLIR text to a callable function, in process -*- C++ -*-===//
+//===-- Compiled.h - MLIR text to a callable function, in process -*- C++
+//-*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef BLOCKSCALE_UNITTESTS_TARGET_CPU_COMPILED_H
 #define BLOCKSCALE_UNITTESTS_TARGET_CPU_COMPILED_H

@@ -32,18 +32,17 @@ struct Case {
   int64_t batch = 1, rows = 1, cols = 1;
   bool byScales = false; ///< quantize from scales, not from encode factors.
   runtime::DataType real = runtime::DataType::F32; ///< What is quantized.
-  bool tiled = false;         ///< The scales lie in 128x4 tiles.
+  bool tiled = false;                       ///< The scales lie in 128x4 tiles.
   std::optional<float> amax = std::nullopt; ///< A held one.
-  bool withSpecials = true;   ///< NaN, infinity and 3e38 among the values.
+  bool withSpecials = true; ///< NaN, infinity and 3e38 among the values.
 
   bool pad() const { return cols % format.blockCols != 0; }
   std::string describe() const {
     return format.text() + " by " + rule.text() + " rounding " +
            std::to_string(int(rounding)) + " on " + std::to_string(batch) +
            "x" + std::to_string(rows) + "x" + std::to_string(cols) +
-           (byScales ? " by scales" : "") + " of " +
-           std::string(name(real)) + (tiled ? " in tiles" : "") +
-           (amax ? " with a held amax" : "");
+           (byScales ? " by scales" : "") + " of " + std::string(name(real)) +
+           (tiled ? " in tiles" : "") + (amax ? " with a held amax" : "");
   }
 };
 
@@ -105,13 +104,13 @@ std::string moduleFor(const Case &c) {
   }
   std::string pad = c.pad() ? " {pad}" : "";
   bool stochastic = c.rounding == Rounding::Stochastic;
-  std::string text =
-      "func.func @f(%x: " + str(source) +
-      ", %seed: tensor<i64>, %a: tensor<f32>) -> (" + types + ", " +
-      str(elements) + ", " + str(values) + ") {\n  " + names +
-      " = blockscale.scale %x : " + str(source) +
-      (c.amax ? " amax(%a : tensor<f32>)" : "") + " to " + fmt +
-      " by #blockscale.scale_rule<" + c.rule.text() + ">" + pad + " -> ";
+  std::string text = "func.func @f(%x: " + str(source) +
+                     ", %seed: tensor<i64>, %a: tensor<f32>) -> (" + types +
+                     ", " + str(elements) + ", " + str(values) + ") {\n  " +
+                     names + " = blockscale.scale %x : " + str(source) +
+                     (c.amax ? " amax(%a : tensor<f32>)" : "") + " to " + fmt +
+                     " by #blockscale.scale_rule<" + c.rule.text() + ">" + pad +
+                     " -> ";
   text += types + "\n";
   text += "  %q = blockscale.quantize %x : " + str(source) + quantizeArgs +
           " to " + fmt + " round " + roundingName(c.rounding) +
@@ -132,29 +131,29 @@ void run(const Case &c) {
   if (!compiled)
     return;
   reference::Extents extents{c.batch, c.rows, c.cols};
-  Reals x(c.real,
-          awkwardValues(extents.elements(),
-                        std::hash<std::string>()(c.describe()),
-                        c.withSpecials));
+  Reals x(c.real, awkwardValues(extents.elements(),
+                                std::hash<std::string>()(c.describe()),
+                                c.withSpecials));
   int64_t seed = 0x123456789abcdef0;
   float amax = c.amax.value_or(0);
-  std::vector<runtime::Tensor> results = compiled(
-      {x.view({c.batch, c.rows, c.cols}),
-       view(runtime::DataType::I64, &seed, {}),
-       view(runtime::DataType::F32, &amax, {})});
+  std::vector<runtime::Tensor> results =
+      compiled({x.view({c.batch, c.rows, c.cols}),
+                view(runtime::DataType::I64, &seed, {}),
+                view(runtime::DataType::F32, &amax, {})});
   ASSERT_FALSE(results.empty());
 
-  reference::Scales scales = reference::scale(
-      c.format, c.rule, x.values.data(), extents, c.amax);
+  reference::Scales scales =
+      reference::scale(c.format, c.rule, x.values.data(), extents, c.amax);
   reference::BlockGrid grid = reference::blockGridOf(c.format, extents);
   size_t next = 0;
   std::vector<uint32_t> scaleCodes = scales.codes;
   if (c.tiled)
-    scaleCodes = tiledCodes(scaleCodes, c.batch, grid.scaleRows, grid.scaleCols);
+    scaleCodes =
+        tiledCodes(scaleCodes, c.batch, grid.scaleRows, grid.scaleCols);
   expectSame(codesOf(results[next++], 8), scaleCodes, "scale");
   if (c.format.hasTensorScale)
-    expectSame(bitsOf(floatsOf(results[next++])),
-               bitsOf({scales.tensorScale}), "tensor scale");
+    expectSame(bitsOf(floatsOf(results[next++])), bitsOf({scales.tensorScale}),
+               "tensor scale");
   if (c.format.zero != ZeroPoint::None) {
     unsigned width = c.format.zero == ZeroPoint::Code ? 8 : 32;
     expectSame(codesOf(results[next++], width), scales.zeros, "zero point");
@@ -196,8 +195,8 @@ TEST(Compiled, EveryPresetStochastic) {
 
 TEST(Compiled, EveryRounding) {
   for (const char *name : {"nvfp4", "mxfp8_e5m2", "mxfp6_e2m3", "mxint8"})
-    for (Rounding rounding : {Rounding::TowardZero, Rounding::NearestAway,
-                              Rounding::NearestZero}) {
+    for (Rounding rounding :
+         {Rounding::TowardZero, Rounding::NearestAway, Rounding::NearestZero}) {
       Format format = *Format::fromPreset(name);
       run({format, ScaleRule::defaultFor(format), rounding, 1, 9,
            2 * format.blockCols});
@@ -236,13 +235,11 @@ TEST(Compiled, EveryRule) {
 
 TEST(Compiled, BlocksOfEveryShape) {
   std::string error;
-  for (const char *block : {"8", "24", "40", "64", "96", "128", "8x8", "16x16",
-                            "32x32"}) {
-    auto format = Format::fromText("e2m1",
-                                   {{"block", block},
-                                    {"scale", "ue4m3"},
-                                    {"tensor", "f32"}},
-                                   error);
+  for (const char *block :
+       {"8", "24", "40", "64", "96", "128", "8x8", "16x16", "32x32"}) {
+    auto format = Format::fromText(
+        "e2m1", {{"block", block}, {"scale", "ue4m3"}, {"tensor", "f32"}},
+        error);
     ASSERT_TRUE(format) << error;
     for (Rounding rounding : {Rounding::NearestEven, Rounding::Stochastic})
       run({*format, ScaleRule::defaultFor(*format), rounding, 2, 37,
@@ -276,14 +273,14 @@ TEST(Compiled, ScalesInTiles) {
 }
 
 TEST(Compiled, HeldAmax) {
-  for (const char *ruleName : {"two_level", "torchao_two_level", "ue5m3",
-                               "four_over_six"})
+  for (const char *ruleName :
+       {"two_level", "torchao_two_level", "ue5m3", "four_over_six"})
     for (float amax : {4.0f, 1e-3f, 0.0f, INFINITY, 1e38f}) {
       std::string error;
       auto rule = ScaleRule::fromText(ruleName, {}, error);
       ASSERT_TRUE(rule) << error;
-      run({*Format::fromPreset("nvfp4"), *rule, Rounding::NearestEven, 1, 6,
-           48, false, runtime::DataType::F32, false, amax, false});
+      run({*Format::fromPreset("nvfp4"), *rule, Rounding::NearestEven, 1, 6, 48,
+           false, runtime::DataType::F32, false, amax, false});
     }
 }
 

@@ -173,18 +173,18 @@ TEST(Epilogue, BatchesBroadcast) {
   const char *region = R"(  ^bb0(%acc: f32, %b: f32):
     %s = arith.addf %acc, %b : f32
     blockscale.yield %s : f32)";
-  for (std::vector<int64_t> shape : std::vector<std::vector<int64_t>>{
-           {kN},
-           {3, kM, kN},
-           {3, 1, kN},
-           {3, kM, 1},
-           {3, 1, 1},
-           {1, kM, kN},
-           {2, 1, kM, 1},
-           {2, 3, 1, 1},
-           {1, 3, 1, kN},
-           {2, 1, 1, 1},
-           {2, 3, kM, kN}})
+  for (std::vector<int64_t> shape :
+       std::vector<std::vector<int64_t>>{{kN},
+                                         {3, kM, kN},
+                                         {3, 1, kN},
+                                         {3, kM, 1},
+                                         {3, 1, 1},
+                                         {1, kM, kN},
+                                         {2, 1, kM, 1},
+                                         {2, 3, 1, 1},
+                                         {1, 3, 1, kN},
+                                         {2, 1, 1, 1},
+                                         {2, 3, kM, kN}})
     run({{{shape}}, region, sum}, {2, 3});
 }
 
@@ -318,7 +318,8 @@ TEST(Epilogue, SiluToShortFloats) {
            double x = double(acc * float(e[0]));
            return x / (1 + std::exp(-x));
          },
-         ulps, result});
+         ulps,
+         result});
   }
 }
 
@@ -333,7 +334,8 @@ TEST(Epilogue, YieldsShortFloats) {
          [](float acc, const std::vector<double> &e) {
            return double(acc * float(e[0]));
          },
-         0, result});
+         0,
+         result});
   }
 }
 

@@ -93,10 +93,10 @@ TEST(Layout, AmaxOfEverySize) {
       }
       auto results = amax({x.view({rows, 7})});
       ASSERT_EQ(results.size(), 1u);
-      expectSame(bitsOf(floatsOf(results[0])),
-                 bitsOf({reference::amax(x.values.data(),
-                                         int64_t(x.values.size()))}),
-                 "amax");
+      expectSame(
+          bitsOf(floatsOf(results[0])),
+          bitsOf({reference::amax(x.values.data(), int64_t(x.values.size()))}),
+          "amax");
       EXPECT_EQ(floatsOf(results[0])[0] > 40000, rows > 0);
     }
   }

@@ -55,13 +55,14 @@ static SideText textOf(const Side &side, const std::string &prefix,
     auto format = FormatAttr::get(context, *side.format);
     fmt = " as #blockscale.format<" + side.format->text() + ">";
     parts.emplace_back(prefix, format.getElementsTypeOf(reals));
-    parts.emplace_back(prefix + "s",
-                       format.getScalesTypeOf(
-                           reals, side.tiled ? Tiled128x4Attr::get(context)
-                                             : mlir::Attribute()));
+    parts.emplace_back(
+        prefix + "s",
+        format.getScalesTypeOf(reals, side.tiled ? Tiled128x4Attr::get(context)
+                                                 : mlir::Attribute()));
     if (side.format->hasTensorScale)
-      parts.emplace_back(prefix + "g", RankedTensorType::get(
-                                           {}, mlir::Float32Type::get(context)));
+      parts.emplace_back(
+          prefix + "g",
+          RankedTensorType::get({}, mlir::Float32Type::get(context)));
     if (auto zeros = format.getZeroPointsTypeOf(reals))
       parts.emplace_back(prefix + "z", zeros);
   }
@@ -88,7 +89,8 @@ std::string MatmulCase::text() const {
   resultShape.insert(resultShape.end(), {m, n});
   lhsShape.insert(lhsShape.end(), {m, k});
   rhsShape.insert(rhsShape.end(), {n, k});
-  std::string resultType = str(RankedTensorType::get(resultShape, typeOf(result)));
+  std::string resultType =
+      str(RankedTensorType::get(resultShape, typeOf(result)));
   SideText a = textOf(lhs, "lhs", lhsShape), b = textOf(rhs, "rhs", rhsShape);
   std::string arguments = a.arguments + b.arguments, clauses;
   if (alpha) {
@@ -104,7 +106,8 @@ std::string MatmulCase::text() const {
     std::string names, types;
     for (size_t i = 0; i < operandTypes.size(); ++i) {
       std::string separator = i ? ", " : "";
-      arguments += "%operand" + std::to_string(i) + ": " + operandTypes[i] + ", ";
+      arguments +=
+          "%operand" + std::to_string(i) + ": " + operandTypes[i] + ", ";
       names += separator + "%operand" + std::to_string(i);
       types += separator + operandTypes[i];
     }
@@ -116,8 +119,8 @@ std::string MatmulCase::text() const {
   arguments.resize(arguments.size() - 2);
   return "func.func @f(" + arguments + ") -> " + resultType +
          " {\n  %y = blockscale.scaled_matmul lhs(" + a.operand + ") rhs(" +
-         b.operand + ")" + clauses + " : " + resultType + "\n  return %y : " +
-         resultType + "\n}\n";
+         b.operand + ")" + clauses + " : " + resultType +
+         "\n  return %y : " + resultType + "\n}\n";
 }
 
 //===----------------------------------------------------------------------===//
@@ -168,11 +171,11 @@ void MatmulData::fill(SideData &data, const Side &side,
   reference::BlockGrid grid = reference::blockGridOf(format, extents);
   std::vector<uint8_t> codes(count);
   for (int64_t i = 0; i < count; ++i)
-    codes[i] = side.moderate && format.zero == ZeroPoint::None
-                   ? encodeElement<HostBuilder>(b, format.element,
-                                                b.f32(wanted[i]),
-                                                Rounding::NearestEven)[0]
-                   : random() & ((1u << format.element.width()) - 1);
+    codes[i] =
+        side.moderate && format.zero == ZeroPoint::None
+            ? encodeElement<HostBuilder>(b, format.element, b.f32(wanted[i]),
+                                         Rounding::NearestEven)[0]
+            : random() & ((1u << format.element.width()) - 1);
   reference::Scales scales;
   for (int64_t i = 0; i < batches * grid.scaleRows * grid.scaleCols; ++i) {
     static const float kModerate[] = {0.5f, 0.75f, 1.0f, 1.5f, 2.0f};
@@ -194,9 +197,9 @@ void MatmulData::fill(SideData &data, const Side &side,
   std::vector<int64_t> scaleShape = batch;
   if (side.tiled) {
     // NaN in the padding must not matter.
-    data.scales = bytesOf(tiledCodes(scales.codes, batches, grid.scaleRows,
-                                     grid.scaleCols, 0xff),
-                          1);
+    data.scales = bytesOf(
+        tiledCodes(scales.codes, batches, grid.scaleRows, grid.scaleCols, 0xff),
+        1);
     scaleShape.push_back(tiledScaleBytes(grid.scaleRows, grid.scaleCols));
   } else {
     data.scales = bytesOf(scales.codes, scaleBytes);
@@ -204,9 +207,8 @@ void MatmulData::fill(SideData &data, const Side &side,
   }
   if (format.element.width() == 4)
     shape.back() /= 2;
-  DataType scaleType =
-      storageOf(format.scale.width(), true,
-                format.scale.kind == ScaleType::Kind::BF16);
+  DataType scaleType = storageOf(format.scale.width(), true,
+                                 format.scale.kind == ScaleType::Kind::BF16);
   data.views = {view(DataType::U8, data.elements.data(), shape),
                 view(scaleType, data.scales.data(), scaleShape)};
   if (format.hasTensorScale)
@@ -240,10 +242,9 @@ MatmulData::MatmulData(const MatmulCase &c, std::vector<int64_t> batch,
       rhs.insert(rhs.end(), sides[1].values.begin(), sides[1].values.end());
   auto multiply = [&](const std::vector<float> &a, const std::vector<float> &b,
                       double factor, const float *c) {
-    return reference::scaledMatmul(a.data(), b.data(), batches, m, n,
-                                   int64_t(a.size() / std::max<int64_t>(
-                                                          1, batches * m)),
-                                   factor, c);
+    return reference::scaledMatmul(
+        a.data(), b.data(), batches, m, n,
+        int64_t(a.size() / std::max<int64_t>(1, batches * m)), factor, c);
   };
   expected = multiply(sides[0].values, rhs, factor,
                       acc ? acc->values.data() : nullptr);

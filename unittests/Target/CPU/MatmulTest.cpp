@@ -16,9 +16,8 @@ using runtime::DataType;
 
 /// Whether sums of products of such values are exact in f64.
 static bool isExact(const Side &side) {
-  return !side.format ||
-         (side.moderate && side.format->element.kind !=
-                               ElementType::Kind::Codebook);
+  return !side.format || (side.moderate && side.format->element.kind !=
+                                               ElementType::Kind::Codebook);
 }
 
 static void run(const Compiled &compiled, const MatmulCase &c,
@@ -79,7 +78,8 @@ TEST(Matmul, TwoFormats) {
   const std::vector<Preset> &all = presets();
   for (size_t i = 0; i < all.size(); ++i) {
     size_t step = 1 + i % 5;
-    MatmulCase c{side(all[i].format), side(all[(i + step) % all.size()].format)};
+    MatmulCase c{side(all[i].format),
+                 side(all[(i + step) % all.size()].format)};
     c.k = oddK(c.lhs, c.rhs, 3);
     c.alpha = i % 2;
     run(c, {}, 5, 33);
@@ -168,8 +168,8 @@ TEST(Matmul, AlphaAndC) {
       c.acc = acc;
       c.result = result;
       c.batchDims = acc == DataType::F32;
-      run(c, c.batchDims ? std::vector<int64_t>{3} : std::vector<int64_t>(),
-          17, 33);
+      run(c, c.batchDims ? std::vector<int64_t>{3} : std::vector<int64_t>(), 17,
+          33);
     }
 }
 

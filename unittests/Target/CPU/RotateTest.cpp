@@ -38,8 +38,8 @@ static std::string textOf(const RotateCase &c) {
                 : std::to_string(c.shape[dim]) + "x";
   type += std::string(name(c.type)) + ">";
   std::string size = std::to_string(c.size);
-  std::string attributes = "{size = " + size +
-                           ", axis = " + std::to_string(c.axis);
+  std::string attributes =
+      "{size = " + size + ", axis = " + std::to_string(c.axis);
   if (c.signs == RotateCase::Attribute) {
     attributes += ", signs = array<i8";
     const char *separator = ": ";
@@ -54,8 +54,7 @@ static std::string textOf(const RotateCase &c) {
   attributes += "}";
   bool operand = c.signs == RotateCase::Operand;
   std::string argument = operand ? ", %s: tensor<" + size + "xi8>" : "";
-  std::string clause =
-      operand ? " signs(%s : tensor<" + size + "xi8>)" : "";
+  std::string clause = operand ? " signs(%s : tensor<" + size + "xi8>)" : "";
   return "func.func @f(%x: " + type + argument + ") -> " + type +
          " {\n  %y = blockscale.rotate %x" + clause + " " + attributes + " : " +
          type + "\n  return %y : " + type + "\n}\n";

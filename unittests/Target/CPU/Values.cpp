@@ -83,14 +83,14 @@ Reals::Reals(DataType type, const std::vector<float> &wanted)
   bool isBF16 = type == DataType::BF16;
   for (float &value : values) {
     half.push_back(isBF16 ? runtime::toBF16(value) : runtime::toF16(value));
-    value = isBF16 ? runtime::fromBF16(half.back())
-                   : runtime::fromF16(half.back());
+    value =
+        isBF16 ? runtime::fromBF16(half.back()) : runtime::fromF16(half.back());
   }
 }
 
 runtime::TensorView Reals::view(std::vector<int64_t> shape) const {
-  const void *data = half.empty() ? static_cast<const void *>(values.data())
-                                  : half.data();
+  const void *data =
+      half.empty() ? static_cast<const void *>(values.data()) : half.data();
   return test::view(type, data, std::move(shape));
 }
 
