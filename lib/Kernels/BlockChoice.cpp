@@ -23,13 +23,34 @@ void BlockChoice::setLevel(OpBuilder &builder, Location loc, Value amaxBuffer) {
   level = loadLevel(b, format, rule, amaxBuffer);
 }
 
+void kernels::storeLevel(IRValueBuilder &b, const TensorLevel<Value> &level,
+                         Value buffer) {
+  IndexMath math(b.getBuilder(), b.getLoc());
+  for (auto [index, value] :
+       llvm::enumerate(ArrayRef<Value>{level.decode, level.encode,
+                                       level.block}))
+    memref::StoreOp::create(b.getBuilder(), b.getLoc(), value, buffer,
+                            ValueRange{math.constant(index)});
+}
+
+void BlockChoice::setStoredLevel(OpBuilder &builder, Location loc,
+                                 Value levelBuffer) {
+  IndexMath math(builder, loc);
+  auto load = [&](int64_t index) -> Value {
+    return memref::LoadOp::create(builder, loc, levelBuffer,
+                                  ValueRange{math.constant(index)});
+  };
+  level = {load(0), load(1), load(2)};
+}
+
 BlockRows BlockChoice::rowsOf(OpBuilder &builder, Location loc, Value rows,
                               Value item, Value blockCol, int64_t valid) const {
   IndexMath at(builder, loc);
   BlockRows block;
   block.blockRows = at.ceilDiv(rows, format.blockRows);
-  block.batch = at.div(item, block.blockRows);
-  block.blockRow = at.rem(item, block.blockRows);
+  block.batch =
+      singleBatch ? at.constant(0) : at.div(item, block.blockRows);
+  block.blockRow = singleBatch ? item : at.rem(item, block.blockRows);
   Value row = at.mul(block.blockRow, format.blockRows);
   block.rowCount = at.min(at.sub(rows, row), at.constant(format.blockRows));
   block.firstRow = at.add(at.mul(block.batch, rows), row);

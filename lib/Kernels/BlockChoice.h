@@ -15,6 +15,11 @@ TensorLevel<mlir::Value> loadLevel(IRValueBuilder &b, const Format &format,
                                    const ScaleRule &rule,
                                    mlir::Value amaxBuffer);
 
+/// A level in memory, so that its divisions happen once: three f32.
+inline constexpr int64_t kLevelSize = 3;
+void storeLevel(IRValueBuilder &b, const TensorLevel<mlir::Value> &level,
+                mlir::Value buffer);
+
 /// Where a block of several rows lies.
 struct BlockRows {
   mlir::Value batch;     ///< Its batch,
@@ -33,10 +38,14 @@ struct BlockChoice {
   int64_t cols;
   int64_t alignment; ///< Of blocks, in bytes.
   mlir::Value source;
-  TensorLevel<mlir::Value> level;
+  bool singleBatch = false;
+  TensorLevel<mlir::Value> level = {};
 
   void setLevel(mlir::OpBuilder &builder, mlir::Location loc,
                 mlir::Value amaxBuffer);
+  /// From what storeLevel wrote.
+  void setStoredLevel(mlir::OpBuilder &builder, mlir::Location loc,
+                      mlir::Value levelBuffer);
   /// Of block (`item`, `blockCol`), `item` counting rows of blocks; a batch
   /// has `rows` rows of values.
   BlockRows rowsOf(mlir::OpBuilder &builder, mlir::Location loc,

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace blockscale;
@@ -40,6 +41,17 @@ Extents kernels::getExtents(OpBuilder &builder, Location loc, Value value,
   for (Value size : sizes)
     extents.batch = math.mul(extents.batch, size);
   return extents;
+}
+
+Extents kernels::blockExtents(IndexMath &math, const Extents &extents,
+                              const Format &format, RankedTensorType scales) {
+  if (format.blockRows != 1 || ScaleAddress(scales).isTiled())
+    return extents;
+  return {math.constant(1), extents.allRows(math), extents.cols};
+}
+
+bool kernels::isSingleBatch(const Extents &extents) {
+  return matchPattern(extents.batch, m_One());
 }
 
 Value kernels::inputBuffer(OpBuilder &builder, Location loc, Value tensor) {

@@ -39,11 +39,12 @@ LowerQuantize::matchAndRewrite(QuantizeOp op, OpAdaptor adaptor,
   auto elementsType = op.getElements().getType();
   Value blockTensor = op.getScales() ? op.getScales() : op.getEncode();
   auto blockTensorType = cast<RankedTensorType>(blockTensor.getType());
-  RowWalk walk = RowWalk::make(format, type, elementsType, blockTensorType,
-                          kernelSet);
-
   IndexMath math(rewriter, loc);
-  Extents extents = getExtents(rewriter, loc, adaptor.getSource(), type);
+  Extents extents =
+      blockExtents(math, getExtents(rewriter, loc, adaptor.getSource(), type),
+                   format, blockTensorType);
+  RowWalk walk = RowWalk::make(format, type, elementsType, blockTensorType,
+                               kernelSet, isSingleBatch(extents));
   SmallVector<Value> sizes =
       getSizes(rewriter, loc, adaptor.getSource(), type);
   auto requireScales = [&](const char *what, Value original, Value scales) {
@@ -70,7 +71,7 @@ LowerQuantize::matchAndRewrite(QuantizeOp op, OpAdaptor adaptor,
       loc, "blockscale_quantize",
       kernelKey("quantize", args.values[source].getType(), walk.cols,
                 format.text(), static_cast<int>(rounding),
-                isTiled(op.getScales()), scales.has_value(),
+                isTiled(op.getScales()), scales.has_value(), walk.singleBatch,
                 tensorScale.has_value()),
       args.types(),
       [&](OpBuilder &builder, Location loc, Value begin, Value end,
@@ -124,12 +125,12 @@ LowerDequantize::matchAndRewrite(DequantizeOp op, OpAdaptor adaptor,
   auto resultType = op.getResult().getType();
   auto scalesType = cast<RankedTensorType>(op.getScales().getType());
   int64_t cols = elementsType.getShape().back();
-  RowWalk walk = RowWalk::make(format, resultType, elementsType, scalesType,
-                          kernelSet);
-
   IndexMath math(rewriter, loc);
-  Extents extents =
-      getExtents(rewriter, loc, adaptor.getElements(), elementsType);
+  Extents extents = blockExtents(
+      math, getExtents(rewriter, loc, adaptor.getElements(), elementsType),
+      format, scalesType);
+  RowWalk walk = RowWalk::make(format, resultType, elementsType, scalesType,
+                               kernelSet, isSingleBatch(extents));
   SmallVector<Value> sizes =
       getSizes(rewriter, loc, adaptor.getElements(), elementsType);
   requireScalesOf(rewriter, loc, "dequantize: scales", format, sizes,
@@ -152,7 +153,7 @@ LowerDequantize::matchAndRewrite(DequantizeOp op, OpAdaptor adaptor,
   func::FuncOp kernel = kernelSet.getOrCreate(
       loc, "blockscale_dequantize",
       kernelKey("dequantize", resultType.getElementType(), cols, format.text(),
-                isTiled(op.getScales())),
+                isTiled(op.getScales()), walk.singleBatch),
       args.types(),
       [&](OpBuilder &builder, Location loc, Value begin, Value end,
           ValueRange args) {

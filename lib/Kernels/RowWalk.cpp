@@ -20,8 +20,10 @@ void RowWalk::emit(
         IRValueBuilder b(inner, loc);
         IndexMath at(inner, loc);
         Value blockRows = at.ceilDiv(rows, format.blockRows);
-        Value batch = at.div(item, rows);
-        Value blockRow = at.div(at.rem(item, rows), format.blockRows);
+        // Dividing by a run-time number costs as much as a block's rounding.
+        Value batch = singleBatch ? at.constant(0) : at.div(item, rows);
+        Value row = singleBatch ? item : at.rem(item, rows);
+        Value blockRow = at.div(row, format.blockRows);
         Value col = at.mul(blockCol, format.blockCols);
         BlockPosition position;
         position.real = at.add(at.mul(item, cols), col);
@@ -43,7 +45,7 @@ static ScaleAddress linearLike(Type type) {
 
 RowWalk RowWalk::make(const Format &format, RankedTensorType real,
                       RankedTensorType elements, RankedTensorType scales,
-                      const KernelSet &kernelSet) {
+                      const KernelSet &kernelSet, bool singleBatch) {
   int64_t cols = real.getShape().back(), padded = elements.getShape().back();
   return {format,
           cols,
@@ -51,6 +53,7 @@ RowWalk RowWalk::make(const Format &format, RankedTensorType real,
           ScaleAddress(scales),
           linearLike(scales),
           kernelSet.itemSize(),
+          singleBatch,
           alignmentOf(kernelSet.bufferAlignment(), cols, format.blockCols,
                       real.getElementType().getIntOrFloatBitWidth()),
           alignmentOf(kernelSet.bufferAlignment(), padded, format.blockCols,

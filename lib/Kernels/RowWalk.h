@@ -16,6 +16,7 @@ struct RowWalk {
   ScaleAddress scaleAddress;
   ScaleAddress factorAddress;
   ItemSize itemSize;
+  bool singleBatch;
   /// Of blocks in the real tensor and in the elements, in bytes.
   int64_t realAlignment, elementAlignment;
 
@@ -31,7 +32,7 @@ struct RowWalk {
   static RowWalk make(const Format &format, mlir::RankedTensorType real,
                       mlir::RankedTensorType elements,
                       mlir::RankedTensorType scales,
-                      const KernelSet &kernelSet);
+                      const KernelSet &kernelSet, bool singleBatch);
 
   /// Items are rows; `rows` are those of a batch.
   void emit(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value begin, mlir::Value end,

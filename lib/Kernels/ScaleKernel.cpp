@@ -66,7 +66,10 @@ void ScaleKernel::emitBlock(OpBuilder &builder, Location loc,
 
 void ScaleKernel::emit(OpBuilder &builder, Location loc, Value begin,
                        Value end) {
-  choice.setLevel(builder, loc, amax);
+  if (level)
+    choice.setStoredLevel(builder, loc, level);
+  else
+    choice.setLevel(builder, loc, {});
   forEachBlock(builder, loc, itemSize, begin, end, choice.cols,
                choice.format.blockCols,
                [&](OpBuilder &inner, Value item, Value blockCol,

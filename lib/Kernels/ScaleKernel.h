@@ -25,8 +25,8 @@ struct ScaleKernel {
   ScaleAddress scaleAddress;
   /// Zero points and encode factors are linear.
   ScaleAddress factorAddress;
-  /// Buffers; amax, zeros and factors may be null. `rows` are those of a batch.
-  mlir::Value rows, scales, amax, zeros, factors;
+  /// Buffers; level (see storeLevel), zeros and factors may be null. `rows` are those of a batch.
+  mlir::Value rows, scales, level, zeros, factors;
   llvm::SmallVector<FusedElements, 1> fused = {};
 
   void emit(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value begin,

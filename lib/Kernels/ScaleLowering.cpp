@@ -21,10 +21,10 @@ struct LowerScale : KernelPattern<ScaleOp> {
                   ConversionPatternRewriter &rewriter) const override;
 
 private:
-  /// Writes the tensor scale that belongs to an amax.
-  void storeTensorScale(OpBuilder &builder, Location loc, const Format &format,
-                        const ScaleRule &rule, Value amax,
-                        Value tensorScale) const;
+  /// Writes the level of the tensor that belongs to an amax, and its scale.
+  void launchLevel(OpBuilder &builder, Location loc, const Format &format,
+                   const ScaleRule &rule, Value amax, Value level,
+                   Value tensorScale) const;
 };
 
 } // namespace
@@ -84,19 +84,20 @@ LowerScale::matchAndRewrite(ScaleOp op, OpAdaptor adaptor,
   const ScaleRule &rule = op.getRule().getValue();
   auto type = op.getSource().getType();
   IndexMath math(rewriter, loc);
-  Extents extents = getExtents(rewriter, loc, adaptor.getSource(), type);
+  Extents extents = blockExtents(
+      math, getExtents(rewriter, loc, adaptor.getSource(), type), format,
+      cast<RankedTensorType>(op.getScales().getType()));
   Value source = inputBuffer(rewriter, loc, adaptor.getSource());
 
   KernelArgs args;
   size_t sourceArg = *args.add(source);
   size_t rowsArg = *args.add(extents.rows);
-  std::optional<size_t> amaxArg;
+  Value amax;
   if (adaptor.getAmax())
-    amaxArg = args.add(inputBuffer(rewriter, loc, adaptor.getAmax()));
+    amax = inputBuffer(rewriter, loc, adaptor.getAmax());
   else if (format.hasTensorScale)
-    amaxArg = args.add(
-        launchAmax(rewriter, loc, kernelSet, source,
-                   math.mul(extents.allRows(math), extents.cols)));
+    amax = launchAmax(rewriter, loc, kernelSet, source,
+                      math.mul(extents.allRows(math), extents.cols));
 
   SmallVector<Value> sizes = getScaleSizes(
       math, format, getSizes(rewriter, loc, adaptor.getSource(), type));
@@ -117,12 +118,15 @@ LowerScale::matchAndRewrite(ScaleOp op, OpAdaptor adaptor,
   std::optional<size_t> factorsArg;
   if (op.getEncode() && !onlyFused(op.getEncode(), fusableQuantizations(op)))
     factorsArg = addResult(op.getEncode());
+  std::optional<size_t> levelArg;
   if (Value tensorScale = op.getTensorScale()) {
     ResultBuffer buffer =
         allocateResult(rewriter, loc, kernelSet,
                        cast<RankedTensorType>(tensorScale.getType()), {});
-    storeTensorScale(rewriter, loc, format, rule, args.values[*amaxArg],
-                     buffer.flat);
+    Value level = allocateFlat(rewriter, loc, rewriter.getF32Type(),
+                               math.constant(kLevelSize));
+    launchLevel(rewriter, loc, format, rule, amax, level, buffer.flat);
+    levelArg = args.add(level);
     results[cast<OpResult>(tensorScale).getResultNumber()] =
         buffer.asTensor(rewriter, loc);
   }
@@ -159,8 +163,7 @@ LowerScale::matchAndRewrite(ScaleOp op, OpAdaptor adaptor,
   std::string key =
       kernelKey("scale", source.getType(), extents.cols, format.text(),
                 rule.text(), scaleAddress.isTiled(),
-                factorsArg.has_value(), fusedKey,
-                amaxArg ? args.values[*amaxArg].getType() : Type());
+                factorsArg.has_value(), fusedKey, isSingleBatch(extents));
   func::FuncOp kernel = kernelSet.getOrCreate(
       loc, "blockscale_scale", key, args.types(),
       [&](OpBuilder &builder, Location loc, Value begin, Value end,
@@ -173,13 +176,13 @@ LowerScale::matchAndRewrite(ScaleOp op, OpAdaptor adaptor,
             type.getElementType().getIntOrFloatBitWidth());
         ScaleKernel kernel{
             BlockChoice{format, rule, extents.cols, alignment, args[sourceArg],
-                        {}},
+                        isSingleBatch(extents)},
             kernelSet.itemSize(),
             scaleAddress,
             linear,
             args[rowsArg],
             args[scalesArg],
-            optional(amaxArg),
+            optional(levelArg),
             optional(zerosArg),
             optional(factorsArg)};
         for (Fused &entry : fused) {
@@ -212,24 +215,26 @@ LowerScale::matchAndRewrite(ScaleOp op, OpAdaptor adaptor,
   return success();
 }
 
-void LowerScale::storeTensorScale(OpBuilder &builder, Location loc,
-                                  const Format &format, const ScaleRule &rule,
-                                  Value amax, Value tensorScale) const {
+void LowerScale::launchLevel(OpBuilder &builder, Location loc,
+                             const Format &format, const ScaleRule &rule,
+                             Value amax, Value level,
+                             Value tensorScale) const {
   IndexMath math(builder, loc);
   func::FuncOp kernel = kernelSet.getOrCreate(
-      loc, "blockscale_tensor_scale",
-      kernelKey("tensor_scale", format.text(), rule.text(), amax.getType()),
-      {amax.getType(), tensorScale.getType()},
+      loc, "blockscale_level",
+      kernelKey("level", format.text(), rule.text(), amax.getType()),
+      {amax.getType(), level.getType(), tensorScale.getType()},
       [&](OpBuilder &builder, Location loc, Value begin, Value end,
           ValueRange args) {
         forRange(builder, loc, begin, end, 1, [&](OpBuilder &inner, Value i) {
           IRValueBuilder b(inner, loc);
-          Value decode = loadLevel(b, format, rule, args[0]).decode;
-          storeScalarCode(b, b.asInt(decode), args[1], i);
+          TensorLevel<Value> level = loadLevel(b, format, rule, args[0]);
+          storeLevel(b, level, args[1]);
+          storeScalarCode(b, b.asInt(level.decode), args[2], i);
         });
       });
   kernelSet.launch(builder, loc, kernel, math.constant(1), math.constant(1),
-                   {amax, tensorScale});
+                   {amax, level, tensorScale});
 }
 
 void kernels::populateScaleKernel(RewritePatternSet &patterns,

@@ -381,13 +381,14 @@ struct LowerMaskClipped : KernelPattern<MaskClippedOp> {
     size_t rows = *args.add(extents.rows);
     auto tensorScale =
         args.add(optionalBuffer(rewriter, loc, adaptor.getTensorScale()));
-    RowWalk walk = RowWalk::make(format, type, type, scalesType, kernelSet);
+    RowWalk walk = RowWalk::make(format, type, type, scalesType, kernelSet,
+                                 isSingleBatch(extents));
     float limit = op.getLimit().convertToFloat();
     func::FuncOp kernel = kernelSet.getOrCreate(
         loc, "blockscale_mask_clipped",
         kernelKey("mask_clipped", args.values[source].getType(),
                   args.values[gradient].getType(), cols, format.text(),
-                  isTiled(op.getScales()), limit),
+                  isTiled(op.getScales()), limit, walk.singleBatch),
         args.types(),
         [&](OpBuilder &builder, Location loc, Value begin, Value end,
             ValueRange args) {

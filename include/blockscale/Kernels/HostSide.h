@@ -25,6 +25,13 @@ struct Extents {
 Extents getExtents(mlir::OpBuilder &builder, mlir::Location loc,
                    mlir::Value value, mlir::RankedTensorType logical);
 
+/// The extents that kernels over blocks of `format` use: where blocks have one
+/// row and scales are linear, batches are just more rows.
+Extents blockExtents(IndexMath &math, const Extents &extents,
+                     const Format &format, mlir::RankedTensorType scales);
+/// Whether there is one batch, known when compiled.
+bool isSingleBatch(const Extents &extents);
+
 /// The flat, read-only buffer of a tensor; of i8 for a tensor of i1.
 mlir::Value inputBuffer(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value tensor);
