@@ -1,7 +1,8 @@
 # -*- Python -*-
 """What a test may use: the tools of this build and of LLVM, %python (one with
-NumPy), and the features `blockscale-compile`, `blockscale-run`, `numpy` and
-`cuda`, each present where the tool, package or device is."""
+NumPy), and the features `blockscale-compile`, `blockscale-run`,
+`blockscale-sim`, `numpy` and `cuda`, each present where the tool, package or
+device is."""
 import os
 import subprocess
 
@@ -25,7 +26,7 @@ config.substitutions.append(("%blockscale_src", config.blockscale_src_root))
 config.substitutions.append(("%blockscale_obj", config.blockscale_obj_root))
 
 tools = ["blockscale-opt", "blockscale-compile", "blockscale-run",
-         "blockscale-lsp-server"]
+         "blockscale-sim", "blockscale-lsp-server"]
 directories = [config.blockscale_tools_dir, config.llvm_tools_dir]
 for tool in tools:
     if os.path.exists(os.path.join(config.blockscale_tools_dir, tool)):

@@ -11,6 +11,9 @@
 
 namespace blockscale::sim {
 
+/// cp.async.bulk and cp.reduce.async.bulk, with all their forms.
+bool decodeBulk(Decoder &decoder);
+
 /// The type in which a tensor map's elements are reduced.
 Type typeOf(TensorMapType type);
 /// Combines `bytes` at `from` into `to`; `address` chooses the lock.

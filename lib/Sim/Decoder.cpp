@@ -13,6 +13,7 @@ const OpcodeTable &opcodes() {
     OpcodeTable table;
     addMoves(table);
     addIntegers(table);
+    addDotProducts(table);
     addBits(table);
     addFloats(table);
     addHalves(table);

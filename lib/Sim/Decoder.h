@@ -23,6 +23,7 @@ using OpcodeTable = std::unordered_map<std::string_view, DecodeFunction>;
 
 void addMoves(OpcodeTable &table);
 void addIntegers(OpcodeTable &table);
+void addDotProducts(OpcodeTable &table);
 void addBits(OpcodeTable &table);
 void addFloats(OpcodeTable &table);
 void addHalves(OpcodeTable &table);

@@ -74,9 +74,13 @@ void loadMatrix(Warp &w, const Inst &i, uint32_t mask) {
         unsigned row = l / 4, column = l % 4;
         uint32_t value = 0;
         if (data.shape == m16n16) {
-          // Columns 8 * half to +7 of bytes are rows of the transpose.
+          // Not a plain transpose: register `half` takes rows 4 c + 2 half and
+          // the next, of columns l / 4 and l / 4 + 8.
           for (unsigned k = 0; k < 4; ++k)
-            value |= uint32_t(bytes[4 * column + k][8 * half + row]) << (8 * k);
+            value |=
+                uint32_t(
+                    bytes[4 * column + 2 * half + k % 2][row + 8 * (k / 2)])
+                << (8 * k);
         } else if (data.transposed) {
           for (unsigned k = 0; k < 2; ++k) {
             uint16_t element;

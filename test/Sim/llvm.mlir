@@ -3,7 +3,7 @@
 // RUN: rm -rf %t && mkdir %t
 // RUN: mlir-translate --mlir-to-llvmir %s | llc -mtriple=nvptx64 -mcpu=sm_90a -mattr=+ptx80 -o %t/k.ptx
 // RUN: %python -c "import numpy; numpy.save('%t/x.npy', (numpy.arange(64) ** 2).astype('f4'))"
-// RUN: %sim %t/k.ptx --block 64 in:%t/x.npy out:%t/y.npy:f32:64
+// RUN: blockscale-sim %t/k.ptx --block 64 in:%t/x.npy out:%t/y.npy:f32:64
 // RUN: %python -c "import numpy; print(numpy.load('%t/y.npy')[:3])" | FileCheck %s
 // CHECK: [496. 496. 496.]
 

@@ -1,7 +1,7 @@
 //===-- KernelsTest.cpp - Kernels compiled by nvcc --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels/*.cu are ours; Kernels/*.ptx is what nvcc 13.0 made of them for
+// Inputs/*.cu are ours; Inputs/*.ptx is what nvcc 13.0 made of them for
 // sm_80.
 //
 //===----------------------------------------------------------------------===//
