@@ -1,3 +1,6 @@
+# RUN: %python %s run sm_80
+# RUN: %python %s run sm_120a
+# REQUIRES: numpy, blockscale-compile
 """Quantizers of GPU libraries give the bits of the CPU library.
 
   quantizers.py build DIR CHIP     compile every case for the CPU and the chip
