@@ -1,9 +1,10 @@
 # -*- Python -*-
 """What a test may use: the tools of this build and of LLVM, %python (one with
 NumPy), and the features `blockscale-compile`, `blockscale-run`,
-`blockscale-sim`, `numpy` and `cuda`, each present where the tool, package or
-device is."""
+`blockscale-sim`, `numpy`, `ptxas` and `cuda`, each present where the tool,
+package or device is."""
 import os
+import shutil
 import subprocess
 
 import lit.formats
@@ -38,3 +39,9 @@ if subprocess.run([config.python_executable, "-c", "import numpy"],
     config.available_features.add("numpy")
 if os.path.exists("/dev/nvidia0"):
     config.available_features.add("cuda")
+ptxas = shutil.which("ptxas") or shutil.which(
+    "ptxas", path=os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"),
+                               "bin"))
+if ptxas:
+    config.available_features.add("ptxas")
+    config.environment["PTXAS"] = ptxas

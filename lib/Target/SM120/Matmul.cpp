@@ -261,7 +261,7 @@ BlockScaledMatmul::decide(const MatmulProblem &problem,
                                n * problem.rhs.storageBits()) / 8;
     candidates.push_back({tile, shape, bytes, loaded});
   }
-  TileRates rates{atom.inBytes ? 512.0 : 2048.0, 24, 0};
+  TileRates rates{atom.inBytes ? 512.0 : 2048.0, 14, 0};
   return chooseTiles(candidates, rates, chip, problem);
 }
 
