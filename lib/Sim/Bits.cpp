@@ -132,6 +132,10 @@ void permute(Warp &w, const Inst &i, uint32_t mask) {
   uint64_t *d = w.lanes(i.dst(0));
   const uint64_t *a = w.lanes(i.src(0)), *b = w.lanes(i.src(1)),
                  *c = w.lanes(i.src(2));
+  // Compilers pack what they have beside what they will not use: the result has
+  // a value if any of its bytes does.
+  const uint32_t writtenA = w.written[i.src(0)], writtenB = w.written[i.src(1)];
+  w.selected = 0;
   forLanes(mask, [&](unsigned l) {
     uint64_t bytes = b[l] << 32 | static_cast<uint32_t>(a[l]);
     uint32_t control = static_cast<uint32_t>(c[l]), result = 0;
@@ -161,6 +165,7 @@ void permute(Warp &w, const Inst &i, uint32_t mask) {
         break;
       }
       uint8_t byte = bytes >> (8 * (select & 7));
+      w.selected |= (select & 4 ? writtenB : writtenA) & (1u << l);
       if (select & 8) // The byte's sign, eight times.
         byte = byte & 0x80 ? 0xff : 0;
       result |= uint32_t(byte) << (8 * k);
@@ -174,6 +179,7 @@ bool prmt(Decoder &d) {
   for (uint64_t mode = 1; mode < 7; ++mode)
     if (d.has(names[mode]))
       d.inst.mode = mode;
+  d.inst.selects = true;
   return d.simple(Type::B32, 3) && d.run(permute);
 }
 

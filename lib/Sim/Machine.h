@@ -64,7 +64,7 @@ struct Warp {
   std::vector<uint32_t> written; ///< Lanes whose slot has a value.
   std::vector<uint8_t> local, localWritten;
 
-  uint32_t selected = 0; ///< Of a selp: lanes whose choice has a value.
+  uint32_t selected = 0; ///< Of selp, prmt: lanes whose choice has a value.
   uint32_t live = 0;
   std::vector<Split> splits;
   int32_t current = 0;
