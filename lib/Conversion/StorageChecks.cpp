@@ -37,12 +37,10 @@ static LogicalResult verify(Operation *op) {
   if (!stored || isTransparent(op))
     return success();
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-    if (isa<DenseElementsAttr>(constant.getValue()) &&
-        getStorage(stored) != Storage::Tiled)
+    if (isa<DenseElementsAttr, DenseResourceElementsAttr>(constant.getValue()))
       return success();
-    return op->emitOpError("expects a dense constant in a linear layout, but "
-                           "got ")
-           << stored;
+    return op->emitOpError("expects a dense constant, but got ")
+           << constant.getValue();
   }
   std::optional<std::string> why = whyShapeIsNotConverted(op);
   if (!why)

@@ -177,6 +177,26 @@ std::vector<float> reference::dequantize(const Format &format,
   return values;
 }
 
+std::vector<float> reference::fakeQuantize(const Format &format,
+                                           const ScaleRule &rule,
+                                           const float *x,
+                                           const Extents &extents,
+                                           Rounding rounding, uint64_t seed,
+                                           std::optional<float> heldAmax) {
+  Scales scales = scale(format, rule, x, extents, heldAmax);
+  std::vector<uint8_t> codes =
+      quantize(format, scales, x, extents, rounding, seed);
+  int64_t paddedCols = blockGridOf(format, extents).paddedCols;
+  std::vector<float> padded = dequantize(
+      format, scales, codes.data(), {extents.batch, extents.rows, paddedCols});
+  std::vector<float> values;
+  values.reserve(extents.elements());
+  for (int64_t row = 0; row < extents.batch * extents.rows; ++row)
+    values.insert(values.end(), padded.begin() + row * paddedCols,
+                  padded.begin() + row * paddedCols + extents.cols);
+  return values;
+}
+
 std::vector<float> reference::rotate(const float *x, int64_t count,
                                      unsigned size,
                                      const std::vector<int> &signs,

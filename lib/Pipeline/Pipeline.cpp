@@ -1,6 +1,7 @@
 //===-- Pipeline.cpp - The compiler, stage by stage -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blockscale/Pipeline/Pipeline.h"
+#include "blockscale/Dialect/BlockScale/Transforms/Passes.h"
 #include "blockscale/Target/CPU/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
@@ -19,6 +20,33 @@ void blockscale::addPrepareStage(OpPassManager &pm) {
   pm.addPass(cpu::createRecordEntriesPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+}
+
+void blockscale::addRecipeStage(OpPassManager &pm) {
+  pm.addNestedPass<func::FuncOp>(createApplyRecipePass());
+  pm.addPass(createCSEPass());
+}
+
+void blockscale::addRotateStage(OpPassManager &pm) {
+  FuseRotationsPassOptions rotations;
+  rotations.remarks = false;
+  pm.addPass(createFuseRotationsPass(rotations));
+  pm.addPass(createCanonicalizerPass());
+}
+
+void blockscale::addRoundStage(OpPassManager &pm) {
+  pm.addNestedPass<func::FuncOp>(createChooseRoundingPass());
+}
+
+void blockscale::addFoldStage(OpPassManager &pm) {
+  pm.addPass(createFoldConstantsPass());
+  pm.addPass(createCSEPass());
+}
+
+void blockscale::addLayoutStage(OpPassManager &pm, StringRef scales) {
+  ChooseLayoutsPassOptions layouts;
+  layouts.scales = scales.str();
+  pm.addPass(createChooseLayoutsPass(layouts));
 }
 
 void blockscale::addCPUKernelStage(OpPassManager &pm,
@@ -42,7 +70,8 @@ void blockscale::addBufferizeStage(OpPassManager &pm) {
       bufferization::LayoutMapOption::IdentityLayoutMap;
   pm.addPass(bufferization::createOneShotBufferizePass(options));
   // Upstream's deallocation pipeline, on the functions of the module alone: the
-  // kernels of a gpu.module allocate nothing and use operations that it refuses.
+  // kernels of a gpu.module allocate nothing and use operations that it
+  // refuses.
   memref::ExpandReallocPassOptions realloc;
   realloc.emitDeallocs = false;
   pm.addPass(memref::createExpandReallocPass(realloc));
@@ -90,6 +119,12 @@ void blockscale::addCPULowerStage(OpPassManager &pm) {
 void blockscale::addCPUPipeline(OpPassManager &pm,
                                 const CPUPipelineOptions &options) {
   addPrepareStage(pm);
+  addRecipeStage(pm);
+  addRotateStage(pm);
+  addRoundStage(pm);
+  addFoldStage(pm);
+  // The kernels read scales of any layout.
+  addLayoutStage(pm, "any");
   addCPUKernelStage(pm, options);
   addBufferizeStage(pm);
   addCPULowerStage(pm);
@@ -99,15 +134,26 @@ void blockscale::registerBlockScalePipelines() {
   PassPipelineRegistration<>("blockscale-stage-prepare",
                              "stage 1: simplify, note the entry points",
                              addPrepareStage);
+  PassPipelineRegistration<>("blockscale-stage-recipe",
+                             "stage 2: layers become what recipes ask for",
+                             addRecipeStage);
+  PassPipelineRegistration<>("blockscale-stage-rotate",
+                             "stage 3: rotations cancel, merge, move and fold",
+                             addRotateStage);
+  PassPipelineRegistration<>("blockscale-stage-round",
+                             "stage 4: roundings by the role of operands",
+                             addRoundStage);
+  PassPipelineRegistration<>("blockscale-stage-fold",
+                             "stage 5: constants are quantized", addFoldStage);
   PassPipelineRegistration<CPUPipelineOptions>(
       "blockscale-stage-cpu-kernels",
-      "stage 2: blockscale ops become launches of CPU kernels",
+      "stage 6: blockscale ops become launches of CPU kernels",
       addCPUKernelStage);
   PassPipelineRegistration<>("blockscale-stage-bufferize",
-                             "stage 3: tensors become memrefs",
+                             "stage 7: tensors become memrefs",
                              addBufferizeStage);
   PassPipelineRegistration<>("blockscale-stage-cpu-lower",
-                             "stage 4: everything becomes the LLVM dialect",
+                             "stage 8: everything becomes the LLVM dialect",
                              addCPULowerStage);
   PassPipelineRegistration<CPUPipelineOptions>(
       "blockscale-to-cpu", "all stages for the CPU, in order", addCPUPipeline);

@@ -1,6 +1,7 @@
 // RUN: blockscale-opt %s --blockscale-stage-prepare -o %t.1
 // RUN: FileCheck %s --check-prefix=PREPARE --input-file=%t.1
-// RUN: blockscale-opt %t.1 --blockscale-stage-cpu-kernels -o %t.2
+// RUN: blockscale-opt %t.1 --blockscale-stage-recipe --blockscale-stage-rotate --blockscale-stage-round --blockscale-stage-fold --blockscale-choose-layouts -o %t.middle
+// RUN: blockscale-opt %t.middle --blockscale-stage-cpu-kernels -o %t.2
 // RUN: FileCheck %s --check-prefix=KERNELS --input-file=%t.2
 // RUN: blockscale-opt %t.2 --blockscale-stage-bufferize -o %t.3
 // RUN: FileCheck %s --check-prefix=BUFFERIZE --input-file=%t.3

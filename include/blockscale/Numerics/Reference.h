@@ -69,6 +69,13 @@ std::vector<float> dequantize(const Format &format, const Scales &scales,
                               const uint8_t *codes, const Extents &extents,
                               bool withTensorScale = true);
 
+/// Q(x), as f32: scaled, quantized and dequantized as if padded, without the
+/// padding (fake_c1).
+std::vector<float> fakeQuantize(const Format &format, const ScaleRule &rule,
+                                const float *x, const Extents &extents,
+                                Rounding rounding, uint64_t seed = 0,
+                                std::optional<float> heldAmax = std::nullopt);
+
 /// Rotates groups of `size` neighbours (rotate_c*); `count` is a multiple of
 /// `size`, a power of two up to 256. `signs` holds 1 or -1, or nothing.
 std::vector<float> rotate(const float *x, int64_t count, unsigned size,

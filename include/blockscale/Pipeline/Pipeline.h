@@ -26,6 +26,18 @@ struct CPUPipelineOptions
 
 /// Simplifies blockscale ops and notes the signatures that callers see.
 void addPrepareStage(mlir::OpPassManager &pm);
+/// Linear layers become the rotations, quantizations and products of their
+/// recipes.
+void addRecipeStage(mlir::OpPassManager &pm);
+/// Rotations cancel, merge, move and fold into constants.
+void addRotateStage(mlir::OpPassManager &pm);
+/// Quantizations without a rounding get one by the role of their operand.
+void addRoundStage(mlir::OpPassManager &pm);
+/// Constants are quantized.
+void addFoldStage(mlir::OpPassManager &pm);
+/// Scales are made in the layout that products read: any, linear or
+/// tiled_128x4.
+void addLayoutStage(mlir::OpPassManager &pm, llvm::StringRef scales);
 /// blockscale ops become launches of CPU kernels over storage tensors.
 void addCPUKernelStage(mlir::OpPassManager &pm,
                        const CPUPipelineOptions &options);

@@ -107,3 +107,12 @@ ElementsAttr blockscale::makeFloats(RankedTensorType type,
                                narrow.size() * sizeof(uint16_t)),
                       "constant");
 }
+
+ElementsAttr blockscale::withType(ElementsAttr constant,
+                                  RankedTensorType type) {
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(constant))
+    return DenseResourceElementsAttr::get(type, resource.getRawHandle());
+  if (auto dense = dyn_cast<DenseElementsAttr>(constant))
+    return DenseElementsAttr::getFromRawBuffer(type, dense.getRawData());
+  return {};
+}

@@ -36,6 +36,11 @@ mlir::ElementsAttr makeConstant(mlir::RankedTensorType type,
                                 llvm::ArrayRef<char> bytes,
                                 llvm::StringRef name);
 
+/// The same values as another type of that shape and element type; null where
+/// the bytes are not at hand.
+mlir::ElementsAttr withType(mlir::ElementsAttr constant,
+                            mlir::RankedTensorType type);
+
 } // namespace blockscale
 
 #endif // BLOCKSCALE_LIB_DIALECT_BLOCKSCALE_TRANSFORMS_CONSTANTTENSORS_H

@@ -162,6 +162,8 @@ void FuseRotationsPass::runOnOperation() {
   if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
     return signalPassFailure();
 
+  if (!remarks)
+    return;
   getOperation()->walk([](RotateOp op) { explain(op); });
   getOperation()->walk([](ScaledMatmulOp op) {
     auto rotationOf = [](Value elements) -> RotateOp {

@@ -74,6 +74,8 @@ def FuseRotationsPass : Pass<"blockscale-fuse-rotations"> {
            "Remove equal rotations of both plain sides of a product.">,
     Option<"introduceSize", "introduce", "int64_t", /*default=*/"0",
            "Rotate both sides of quantized products by this size.">,
+    Option<"remarks", "remarks", "bool", /*default=*/"true",
+           "Say why rotations stay.">,
     Option<"introduceSeed", "introduce-seed", "uint64_t", /*default=*/"0",
            "Seed of the signs of introduced rotations (random_c5); 0: none.">
   ];
@@ -136,6 +138,48 @@ def ApplyRecipePass : InterfacePass<"blockscale-apply-recipe",
     "::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect",
     "::mlir::tensor::TensorDialect"
   ];
+}
+
+def FoldConstantsPass : Pass<"blockscale-fold-constants"> {
+  let summary = "quantize constants at compile time";
+  let description = [{
+    `scale`, `quantize`, `dequantize`, `fake_quantize`, `relayout` and
+    `linalg.transpose` of constants become constants, by the host evaluation of
+    the same numerics that kernels are made of: the same bits. A quantize that
+    draws is folded if its seed is constant.
+
+    Before: a constant weight, its `scale` and `quantize`. After: constant
+    elements and scales; the weight is gone unless something else uses it.
+    Results of 16 KiB or more are resources (`dense_resource`), and large
+    constants are expected as such: they are neither uniqued nor printed as
+    numbers. A resource that is not loaded, or of another size than its type, is
+    left alone.
+  }];
+  let dependentDialects = ["::blockscale::BlockScaleDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
+def ChooseLayoutsPass : Pass<"blockscale-choose-layouts"> {
+  let summary = "make scales in the layout that products read";
+  let description = [{
+    With `scales=tiled_128x4` or `scales=linear`, the scales of every
+    `scaled_matmul` get this layout where they are made: by the `scale` op, whose
+    result has it from then on, or in a constant. Scales that come from
+    elsewhere are converted by one `relayout`, which all products share. With
+    `scales=any` products read whatever layout there is.
+
+    Before: `scale -> relayout -> scaled_matmul`, or any chain of conversions.
+    After: `scale -> scaled_matmul`. What needs the scales in the layout they
+    had (a `return`, say) gets them by one `relayout`; quantize and dequantize
+    read every layout. Scales that are not a byte wide, or have rank 1, have no
+    tiled layout and stay linear.
+  }];
+  let options = [
+    Option<"scales", "scales", "std::string", /*default=*/"\"any\"",
+           "The layout of scales: any, linear or tiled_128x4.">
+  ];
+  let dependentDialects = ["::blockscale::BlockScaleDialect",
+                           "::mlir::arith::ArithDialect"];
 }
 
 def PrintRecipePass : Pass<"blockscale-print-recipe"> {

@@ -1,0 +1,122 @@
+//===-- ChooseLayouts.cpp - Scales in the layout that products read -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ConstantTensors.h"
+#include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
+#include "blockscale/Dialect/BlockScale/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+
+namespace blockscale {
+#define GEN_PASS_DEF_CHOOSELAYOUTSPASS
+#include "blockscale/Dialect/BlockScale/Transforms/Passes.h.inc"
+} // namespace blockscale
+
+using namespace mlir;
+using namespace blockscale;
+
+namespace {
+
+struct ChooseLayoutsPass
+    : blockscale::impl::ChooseLayoutsPassBase<ChooseLayoutsPass> {
+  using ChooseLayoutsPassBase::ChooseLayoutsPassBase;
+  void runOnOperation() override;
+
+private:
+  LogicalResult parseWish();
+  RankedTensorType wishedType(RankedTensorType type);
+  Value inWishedLayout(Value scales);
+
+  /// Whether there is a wish, and the encoding that it is for.
+  bool hasWish = false;
+  Attribute wish;
+  /// Conversions to it that this pass made.
+  DenseMap<Value, Value> relayouts;
+};
+
+} // namespace
+
+LogicalResult ChooseLayoutsPass::parseWish() {
+  hasWish = scales != "any";
+  wish = {};
+  if (scales == "tiled_128x4")
+    wish = Tiled128x4Attr::get(&getContext());
+  else if (scales != "any" && scales != "linear")
+    return getOperation()->emitError("expects scales to be any, linear or "
+                                     "tiled_128x4, but got ")
+           << scales;
+  return success();
+}
+
+/// The scales that conversions started from.
+static Value withoutRelayout(Value scales) {
+  while (auto relayout = scales.getDefiningOp<RelayoutOp>())
+    scales = relayout.getSource();
+  return scales;
+}
+
+/// `type` as products should read it.
+RankedTensorType ChooseLayoutsPass::wishedType(RankedTensorType type) {
+  bool canBeTiled =
+      type.getRank() >= 2 && type.getElementType().getIntOrFloatBitWidth() == 8;
+  Attribute encoding = hasWish ? wish : type.getEncoding();
+  return RankedTensorType::get(type.getShape(), type.getElementType(),
+                               canBeTiled ? encoding : Attribute());
+}
+
+/// Whether `user` reads scales of every layout.
+static bool readsEveryLayout(Operation *user) {
+  return isa<ScaledMatmulOp, QuantizeOp, DequantizeOp, MaskClippedOp,
+             RelayoutOp>(user);
+}
+
+Value ChooseLayoutsPass::inWishedLayout(Value scales) {
+  Value source = withoutRelayout(scales);
+  auto type = cast<RankedTensorType>(source.getType());
+  RankedTensorType wished = wishedType(type);
+  if (wished == type)
+    return source;
+
+  OpBuilder builder(&getContext());
+  builder.setInsertionPointAfterValue(source);
+  if (source.getDefiningOp<ScaleOp>()) {
+    source.setType(wished);
+    Value asBefore;
+    for (OpOperand &use : llvm::make_early_inc_range(source.getUses())) {
+      if (readsEveryLayout(use.getOwner()))
+        continue;
+      if (!asBefore)
+        asBefore = RelayoutOp::create(builder, source.getLoc(), type, source);
+      use.set(asBefore);
+    }
+    return source;
+  }
+  if (ElementsAttr constant = getConstantTensor(source))
+    if (ElementsAttr converted = withType(constant, wished))
+      return arith::ConstantOp::create(builder, source.getLoc(), converted);
+  Value &converted = relayouts[source];
+  if (!converted)
+    converted = RelayoutOp::create(builder, source.getLoc(), wished, source);
+  return converted;
+}
+
+void ChooseLayoutsPass::runOnOperation() {
+  if (failed(parseWish()))
+    return signalPassFailure();
+  relayouts.clear();
+  getOperation()->walk([&](ScaledMatmulOp op) {
+    for (auto mutableScales :
+         {op.getLhsScalesMutable(), op.getRhsScalesMutable()})
+      for (OpOperand &use : MutableOperandRange(mutableScales))
+        use.set(inWishedLayout(use.get()));
+  });
+  // Conversions that this left without users, or without an effect.
+  SmallVector<RelayoutOp> remaining;
+  getOperation()->walk([&](RelayoutOp op) { remaining.push_back(op); });
+  for (RelayoutOp op : llvm::reverse(remaining)) {
+    if (op.getSource().getType() == op.getResult().getType())
+      op.getResult().replaceAllUsesWith(op.getSource());
+    if (op->use_empty())
+      op->erase();
+  }
+}

@@ -1,0 +1,82 @@
+// RUN: blockscale-opt %s --split-input-file --blockscale-choose-layouts=scales=tiled_128x4 | FileCheck %s
+// RUN: blockscale-opt %s --split-input-file --blockscale-choose-layouts=scales=linear | FileCheck %s --check-prefix=LINEAR
+// RUN: blockscale-opt %s --split-input-file --blockscale-choose-layouts | FileCheck %s --check-prefix=ANY
+
+// The scale op makes what the product reads; a conversion on the way is gone,
+// and quantize reads the new layout.
+// CHECK-LABEL: func @made_as_read
+//       CHECK: %[[S:.*]] = blockscale.scale {{.*}} -> tensor<8x2xf8E8M0FNU, #blockscale.tiled_128x4>
+//       CHECK: blockscale.quantize {{.*}} scales(%[[S]] : tensor<8x2xf8E8M0FNU, #blockscale.tiled_128x4>)
+//   CHECK-NOT: blockscale.relayout
+//       CHECK: blockscale.scaled_matmul lhs(%{{.*}}, %[[S]] :
+// LINEAR-LABEL: func @made_as_read
+//       LINEAR: blockscale.scale {{.*}} -> tensor<8x2xf8E8M0FNU>
+//   LINEAR-NOT: blockscale.relayout
+//       LINEAR: return
+// ANY-LABEL: func @made_as_read
+//   ANY-NOT: blockscale.relayout
+//       ANY: return
+#mxfp4 = #blockscale.format<mxfp4>
+func.func @made_as_read(%x: tensor<8x64xf32>, %w: tensor<16x64xf32>) -> tensor<8x16xf32> {
+  %s = blockscale.scale %x : tensor<8x64xf32> to #mxfp4 by #blockscale.scale_rule<floor> -> tensor<8x2xf8E8M0FNU>
+  %q = blockscale.quantize %x : tensor<8x64xf32> scales(%s : tensor<8x2xf8E8M0FNU>) to #mxfp4 -> tensor<8x64xf4E2M1FN>
+  %t = blockscale.relayout %s : tensor<8x2xf8E8M0FNU> -> tensor<8x2xf8E8M0FNU, #blockscale.tiled_128x4>
+  %y = blockscale.scaled_matmul lhs(%q, %t : tensor<8x64xf4E2M1FN>, tensor<8x2xf8E8M0FNU, #blockscale.tiled_128x4> as #mxfp4)
+      rhs(%w : tensor<16x64xf32>) : tensor<8x16xf32>
+  return %y : tensor<8x16xf32>
+}
+
+// -----
+
+// Scales from elsewhere are converted once, for all products; those in the
+// right layout are not touched.
+// CHECK-LABEL: func @argument
+//  CHECK-SAME: %[[S:[a-z0-9]+]]: tensor<8x2xf8E8M0FNU>, %[[T:[a-z0-9]+]]: tensor<16x2xf8E8M0FNU, #blockscale.tiled_128x4>
+//       CHECK: %[[R:.*]] = blockscale.relayout %[[S]]
+//   CHECK-NOT: blockscale.relayout
+//       CHECK: blockscale.scaled_matmul lhs(%{{.*}}, %[[R]] : {{.*}} rhs(%{{.*}}, %[[T]] :
+//       CHECK: blockscale.scaled_matmul lhs(%{{.*}}, %[[R]] :
+// ANY-LABEL: func @argument
+//   ANY-NOT: blockscale.relayout
+//       ANY: return
+#mxfp4 = #blockscale.format<mxfp4>
+func.func @argument(%s: tensor<8x2xf8E8M0FNU>, %t: tensor<16x2xf8E8M0FNU, #blockscale.tiled_128x4>,
+                    %q: tensor<8x64xf4E2M1FN>, %w: tensor<16x64xf4E2M1FN>) -> (tensor<8x16xf32>, tensor<8x16xf32>) {
+  %y = blockscale.scaled_matmul lhs(%q, %s : tensor<8x64xf4E2M1FN>, tensor<8x2xf8E8M0FNU> as #mxfp4)
+      rhs(%w, %t : tensor<16x64xf4E2M1FN>, tensor<16x2xf8E8M0FNU, #blockscale.tiled_128x4> as #mxfp4) : tensor<8x16xf32>
+  %z = blockscale.scaled_matmul lhs(%q, %s : tensor<8x64xf4E2M1FN>, tensor<8x2xf8E8M0FNU> as #mxfp4)
+      rhs(%w, %t : tensor<16x64xf4E2M1FN>, tensor<16x2xf8E8M0FNU, #blockscale.tiled_128x4> as #mxfp4) : tensor<8x16xf32>
+  return %y, %z : tensor<8x16xf32>, tensor<8x16xf32>
+}
+
+// -----
+
+// Who needs the scales as they were gets them back.
+// CHECK-LABEL: func @returned
+//       CHECK: %[[S:.*]] = blockscale.scale {{.*}} -> tensor<8x2xf8E8M0FNU, #blockscale.tiled_128x4>
+//       CHECK: %[[L:.*]] = blockscale.relayout %[[S]] {{.*}} -> tensor<8x2xf8E8M0FNU>
+//       CHECK: return %{{.*}}, %[[L]]
+#mxfp4 = #blockscale.format<mxfp4>
+func.func @returned(%x: tensor<8x64xf32>, %w: tensor<16x64xf32>) -> (tensor<8x16xf32>, tensor<8x2xf8E8M0FNU>) {
+  %s = blockscale.scale %x : tensor<8x64xf32> to #mxfp4 by #blockscale.scale_rule<floor> -> tensor<8x2xf8E8M0FNU>
+  %q = blockscale.quantize %x : tensor<8x64xf32> scales(%s : tensor<8x2xf8E8M0FNU>) to #mxfp4 -> tensor<8x64xf4E2M1FN>
+  %y = blockscale.scaled_matmul lhs(%q, %s : tensor<8x64xf4E2M1FN>, tensor<8x2xf8E8M0FNU> as #mxfp4)
+      rhs(%w : tensor<16x64xf32>) : tensor<8x16xf32>
+  return %y, %s : tensor<8x16xf32>, tensor<8x2xf8E8M0FNU>
+}
+
+// -----
+
+// A constant changes its type; scales of 16 bits have no tiles.
+// CHECK-LABEL: func @constant
+//   CHECK-DAG: arith.constant dense<{{.*}}> : tensor<16x2xf8E8M0FNU, #blockscale.tiled_128x4>
+//   CHECK-NOT: blockscale.relayout
+//       CHECK: as #blockscale.format<e2m1, block = 32, scale = f16
+#mxfp4 = #blockscale.format<mxfp4>
+#wide = #blockscale.format<mxfp4, scale = f16>
+func.func @constant(%q: tensor<8x64xf4E2M1FN>, %s: tensor<8x2xf16>, %w: tensor<16x64xf4E2M1FN>) -> tensor<8x16xf32> {
+  %t = arith.constant dense<2.0> : tensor<16x2xf8E8M0FNU>
+  %y = blockscale.scaled_matmul lhs(%q, %s : tensor<8x64xf4E2M1FN>, tensor<8x2xf16> as #wide)
+      rhs(%w, %t : tensor<16x64xf4E2M1FN>, tensor<16x2xf8E8M0FNU> as #mxfp4) : tensor<8x16xf32>
+  return %y : tensor<8x16xf32>
+}
