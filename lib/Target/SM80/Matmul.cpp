@@ -1,5 +1,6 @@
 //===-- Matmul.cpp - Matmuls by bf16 mma.sync -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "NibblesToBf16.h"
 #include "RegisterSource.h"
 #include "blockscale/Target/NVIDIA/TileChoice.h"
 #include "blockscale/Target/SM80/Schedules.h"
@@ -74,44 +75,6 @@ void Bf16Multiplier::multiply(ThreadCode &code, Value stageA, Value stageB,
               LLVM::ExtractValueOp::create(code.builder, code.loc, next, element);
       }
   }
-}
-
-/// Bits after which products of an element and its scale are exact.
-static unsigned significantBits(const MatmulSide &side) {
-  Type type = side.type.getElementType();
-  if (!side.format)
-    return type.isBF16() ? 8 : type.isF16() ? 11 : 24;
-  const ElementType &element = side.format->element;
-  unsigned bits = 24;
-  switch (element.kind) {
-  case ElementType::Kind::Float:
-    bits = element.layout.mantissaBits + 1;
-    break;
-  case ElementType::Kind::Int:
-    bits = element.bits - 1;
-    break;
-  case ElementType::Kind::UInt:
-    bits = side.format->zero == ZeroPoint::Code ? element.bits : 24;
-    break;
-  case ElementType::Kind::Midrise:
-    bits = element.bits;
-    break;
-  case ElementType::Kind::Codebook:
-    break;
-  }
-  switch (side.format->scale.kind) {
-  case ScaleType::Kind::E8M0:
-    return bits;
-  case ScaleType::Kind::Float:
-    return bits + side.format->scale.layout.mantissaBits + 1;
-  case ScaleType::Kind::F16:
-    return bits + 11;
-  case ScaleType::Kind::BF16:
-    return bits + 8;
-  case ScaleType::Kind::F32:
-    return bits + 24;
-  }
-  llvm_unreachable("every kind returned");
 }
 
 static bool isExact(const MatmulSide &side) { return significantBits(side) <= 8; }

@@ -1,6 +1,7 @@
 //===-- RegisterSource.cpp - A side through registers, as bf16 ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "RegisterSource.h"
+#include "NibblesToBf16.h"
 
 #include "blockscale/Conversion/IRValueBuilder.h"
 #include "blockscale/Conversion/StorageTypes.h"
@@ -191,6 +192,35 @@ Value RegisterSource::dequantize(ThreadCode &code, ValueRange words,
   return b.fmul(values, scale);
 }
 
+SmallVector<Value> RegisterSource::convert(ThreadCode &code, ValueRange part,
+                                           int64_t group) {
+  SmallVector<Value> lanes;
+  if (side.format) {
+    ValueRange words = part.take_front(unit * side.storageBits() / 32);
+    ValueRange scales = part.slice(words.size(), blocks());
+    ValueRange zeros = part.drop_front(words.size() + blocks());
+    if (hasFastNibbles(side)) {
+      IRValueBuilder b(code.builder, code.loc);
+      Value scale = decodeScale(b, side.format->scale,
+                                scales[group * kChunk / side.format->blockCols]);
+      return nibblesToBf16(code, side.format->element, words[group], scale);
+    }
+    lanes = code.unpack(dequantize(code, words, scales, zeros, group));
+  } else {
+    for (Value real : part)
+      lanes.push_back(code.toF32(real));
+  }
+  SmallVector<Value> packed;
+  for (int64_t pair = 0; pair < kChunk; pair += 2) {
+    Value bf16x2 = NVVM::ConvertF32x2ToBF16x2Op::create(
+        code.builder, code.loc,
+        VectorType::get({2}, code.builder.getBF16Type()), lanes[pair + 1],
+        lanes[pair], Value(), NVVM::FPRoundingMode::RN);
+    packed.push_back(code.bitcast(bf16x2, code.i32()));
+  }
+  return packed;
+}
+
 void RegisterSource::store(ThreadCode &code, ValueRange fetched, Value stage) {
   Value inRow = fetched.back();
   fetched = fetched.drop_back();
@@ -200,29 +230,11 @@ void RegisterSource::store(ThreadCode &code, ValueRange fetched, Value stage) {
       ValueRange part = fetched.slice(i * perUnit, perUnit);
       Value row = inner.add(offsetRow, i * rowsAtOnce());
       for (int64_t group = 0; group < unit / kChunk; ++group) {
-        SmallVector<Value> lanes;
-        if (side.format) {
-          ValueRange words = part.take_front(unit * side.storageBits() / 32);
-          ValueRange scales = part.slice(words.size(), blocks());
-          ValueRange zeros = part.drop_front(words.size() + blocks());
-          Value values = dequantize(inner, words, scales, zeros, group);
-          lanes = inner.unpack(values);
-        } else {
-          for (Value real : part)
-            lanes.push_back(inner.toF32(real));
-        }
-        SmallVector<Value> packed;
-        for (int64_t pair = 0; pair < kChunk; pair += 2) {
-          Value bf16x2 = NVVM::ConvertF32x2ToBF16x2Op::create(
-              inner.builder, inner.loc,
-              VectorType::get({2}, inner.builder.getBF16Type()),
-              lanes[pair + 1], lanes[pair], Value(), NVVM::FPRoundingMode::RN);
-          Value word = inner.bitcast(bf16x2, inner.i32());
-          // A code of zero need not be the number zero.
-          if (hasTail())
+        SmallVector<Value> packed = convert(inner, part, group);
+        // A code of zero need not be the number zero.
+        if (hasTail())
+          for (Value &word : packed)
             word = inner.select(inRow, word, inner.constant(0));
-          packed.push_back(word);
-        }
         Value chunk = inner.add(inner.div(unitCol, kChunk), group);
         inner.store(inner.pack(packed),
                     inner.at(stage, swizzledOffset(inner, shape, row, chunk)),

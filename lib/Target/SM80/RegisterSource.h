@@ -49,7 +49,10 @@ private:
                   llvm::SmallVectorImpl<mlir::Value> &fetched);
   void fetchReals(nvidia::ThreadCode &code, mlir::Value rowStart,
                   mlir::Value col, llvm::SmallVectorImpl<mlir::Value> &fetched);
-  /// Eight f32 lanes of `group`; takes what fetch left in `fetched`.
+  /// Eight bf16, in pairs, of a unit's `group`; `part` is what fetch loaded.
+  llvm::SmallVector<mlir::Value> convert(nvidia::ThreadCode &code,
+                                         mlir::ValueRange part, int64_t group);
+  /// Eight f32 lanes of `group`.
   mlir::Value dequantize(nvidia::ThreadCode &code, mlir::ValueRange words,
                          mlir::ValueRange scales, mlir::ValueRange zeros,
                          int64_t group);
