@@ -64,7 +64,8 @@ def compile_for(target, text):
         raise SystemExit(f"{text}\n{done.stderr}")
     remarks = [line.split("remark: ")[1] for line in done.stderr.splitlines()
                if "remark: " in line]
-    device = "cpu" if target == "cpu" else "sim"
+    device = "cpu" if target == "cpu" else os.environ.get(
+        "BLOCKSCALE_GPU_DEVICE", "sim")
     return blockscale.load(str(library), device=device), remarks
 
 
