@@ -1,0 +1,139 @@
+# REQUIRES: blockscale-compile, numpy
+# RUN: %python %s
+"""What the papers say of their rules, on tensors small enough to check: rotation
+turns the order of INT and FP around, UE5M3 scales do not mind a stale amax,
+SINQ's second scale takes outlier columns, QuEST's grid is the best for normal
+values, CAGE's feedback draws weights to the grid."""
+from common import *
+
+random = np.random.default_rng(7)
+
+
+def decibels(sums):
+    return 10 * np.log10(sums[1] / sums[0])
+
+
+def error_module(name, format, rule, cols, rotation=0, amax=False):
+    t = f"tensor<?x{cols}xf32>"
+    rotate = f"%r = blockscale.rotate %x {{size = {rotation}}} : {t}" if rotation else ""
+    source = "%r" if rotation else "%x"
+    held = "amax(%a : tensor<f32>)" if amax else ""
+    return f"""
+func.func @{name}(%x: {t}, %a: tensor<f32>) -> tensor<2xf64> {{
+  {rotate}
+  %e = blockscale.quantization_error {source} : {t} {held} to #blockscale.format<{format}>
+      by #blockscale.scale_rule<{rule}> -> tensor<2xf64>
+  return %e : tensor<2xf64>
+}}"""
+
+
+# INT against FP: by the crest factor of a block, 2.39 for 16 elements of 4 bits,
+# 7.54 for 32 of 8 bits. Outliers put it above, a rotation below.
+NV, MX = {"nvint4": "two_level", "nvfp4": "two_level"}, {"mxint8": "rceil", "mxfp8_e4m3": "rceil"}
+library = compile("".join(
+    error_module(f"{f}_{r}", f, rule, 256, r) for fs, size in ((NV, 16), (MX, 32))
+    for f, rule in fs.items() for r in (0, size)))
+normal = random.standard_normal((512, 256)).astype(np.float32)
+heavy = normal.copy()
+heavy[:, 5::16] *= 12
+
+
+def crest(x, size, rotation):
+    blocks = np.float64(x).reshape(-1, size)
+    if rotation:
+        blocks = blocks @ hadamard(size)
+    return np.mean(np.abs(blocks).max(1) / np.sqrt(np.mean(blocks ** 2, 1)))
+
+
+zero = np.float32(0)
+gain = {name: decibels(library.call(name, heavy, zero))
+        for name in ("nvint4_0", "nvfp4_0", "nvint4_16", "nvfp4_16")}
+print({name: round(float(value), 2) for name, value in gain.items()},
+      "crest", crest(heavy, 16, 0), crest(heavy, 16, 1))
+check("crest factors", crest(heavy, 16, 0) > 2.39 > crest(heavy, 16, 1))
+check("outliers: FP4 is better", gain["nvfp4_0"] > gain["nvint4_0"])
+check("rotated: INT4 is better", gain["nvint4_16"] > gain["nvfp4_16"])
+check("rotation helps INT4", gain["nvint4_16"] > gain["nvint4_0"] + 3)
+check("8 bits: INT is better either way",
+      all(decibels(library.call(f"mxint8_{r}", normal, zero)) >
+          decibels(library.call(f"mxfp8_e4m3_{r}", normal, zero)) + 5 for r in (0, 32)))
+# The table's figures for normal values.
+for name, expected in [("nvint4_0", 21.28), ("nvfp4_0", 20.43), ("mxint8_0", 41.88),
+                       ("mxfp8_e4m3_0", 31.54)]:
+    got = decibels(library.call(name, normal, zero))
+    check(f"{name} of normal values", abs(got - expected) < 0.3, f"{got:.2f}, expects {expected}")
+
+# A stale amax: too small by a factor. E4M3 block scales saturate at 448, first
+# where blocks are about equally large.
+x = random.uniform(-1, 1, (512, 256)).astype(np.float32)
+library = compile(error_module("ue5m3", "fp4_ue5m3, tensor = f32", "ue5m3", 256, amax=True) +
+                  error_module("ue4m3", "nvfp4", "two_level", 256, amax=True))
+amax = np.abs(x).max()
+fresh = {f: decibels(library.call(f, x, amax)) for f in ("ue5m3", "ue4m3")}
+for factor in (2, 10, 100):
+    loss = {f: fresh[f] - decibels(library.call(f, x, np.float32(amax / factor))) for f in fresh}
+    print(f"amax too small by {factor}:", {f: round(float(v), 2) for f, v in loss.items()})
+    check(f"ue5m3 by {factor}", loss["ue5m3"] < 0.1, f"{loss}")
+    check(f"ue4m3 by {factor}", loss["ue4m3"] > (2 if factor == 2 else 6), f"{loss}")
+
+# SINQ: Sinkhorn on the standard deviations of rows and columns; the column
+# scales move to x by `columns`.
+N, K = 128, 256
+w = random.standard_normal((N, K)) * np.exp(random.normal(0, 0.6, K))
+w[:, 17] *= 20
+w = w.astype(np.float32)
+rows, cols, balanced = np.ones(N), np.ones(K), np.float64(w)
+for _ in range(16):
+    c = balanced.std(0) ** 0.5
+    balanced, cols = balanced / c, cols * c
+    r = balanced.std(1)[:, None] ** 0.5
+    balanced, rows = balanced / r, rows * r[:, 0]
+check("balanced", balanced.std(0).max() / balanced.std(0).min() < 1.5)
+t, wt = f"tensor<64x{K}xf32>", f"tensor<{N}x{K}xf32>"
+library = compile(f"""
+func.func @sinq(%x: {t}, %w: {wt}, %c: tensor<{K}xf32>) -> tensor<64x{N}xf32> {{
+  %y = blockscale.linear forward(%x, %w : {t}, {wt}) columns(%c : tensor<{K}xf32>)
+      recipe #blockscale.recipe<sinq> -> tensor<64x{N}xf32>
+  return %y : tensor<64x{N}xf32>
+}}""")
+x = random.standard_normal((64, K)).astype(np.float32)
+exact = np.float64(x) @ np.float64(w).T
+cols = cols.astype(np.float32)
+plain = relative_error(library.sinq(x, w, np.ones(K, np.float32)), exact)
+second = relative_error(library.sinq(x, (w / cols).astype(np.float32), cols), exact)
+print(f"SINQ: {plain:.4f} without, {second:.4f} with the second scale")
+check("SINQ", second < 0.75 * plain, f"{second} {plain}")
+
+# QuEST: of all clips, 2.5139 sigma leaves the least error of 4-bit mid-rise.
+clips = [1.8, 2.2, 2.5139306, 2.9, 3.4]
+library = compile("".join(error_module(
+    f"clip{i}", "midrise4, block = 128, scale = f32",
+    f"division, estimator = rms, clip = {c}", 256) for i, c in enumerate(clips)))
+gains = [decibels(library.call(f"clip{i}", normal, zero)) for i in range(len(clips))]
+check("QuEST", int(np.argmax(gains)) == 2, f"{gains}")
+check("QuEST's error", abs(10 ** (-gains[2] / 10) - 0.01154) < 0.0006, f"{gains}")
+
+# CAGE: gradient descent on a quadratic with x - Q(x) added ends near the grid,
+# without it at the minimum; the loss of Q(x) is no worse.
+t = "tensor<8x64xf32>"
+library = compile(f"""
+func.func @feedback(%x: {t}) -> ({t}, {t}) {{
+  %r = blockscale.fake_quantize residual %x : {t} to #blockscale.format<nvfp4> by #blockscale.scale_rule<two_level>
+  %q = blockscale.fake_quantize %x : {t} to #blockscale.format<nvfp4> by #blockscale.scale_rule<two_level>
+  return %r, %q : {t}, {t}
+}}""")
+target = random.standard_normal((8, 64)).astype(np.float32)
+ends = {}
+for strength in (0.0, 4.0):
+    x = random.standard_normal((8, 64)).astype(np.float32)
+    for step in range(400):
+        residual, quantized = library.feedback(x)
+        # Silent for 80 percent of the steps, then a ramp.
+        ramp = max(0, step - 320) / 80
+        x = (x - 0.1 * ((quantized - target) + strength * ramp * residual)).astype(np.float32)
+    residual, quantized = library.feedback(x)
+    ends[strength] = np.linalg.norm(residual), np.linalg.norm(quantized - target)
+print("CAGE: distance to the grid, loss of the quantized:", ends)
+check("CAGE: nearer to the grid", ends[4.0][0] < 0.8 * ends[0.0][0])
+check("CAGE: no worse", ends[4.0][1] <= 1.05 * ends[0.0][1])
+finish(20)
