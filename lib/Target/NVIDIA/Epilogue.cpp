@@ -90,9 +90,10 @@ MatmulEpilogue::State MatmulEpilogue::begin(ThreadCode &code, ValueRange args,
       break;
     }
     scale = arith::ExtFOp::create(builder, loc, f64, scale);
-    product = product ? arith::MulFOp::create(builder, loc, product, scale)
-                            .getResult()
-                      : scale;
+    product =
+        product
+            ? arith::MulFOp::create(builder, loc, product, scale).getResult()
+            : scale;
   }
   if (product)
     state.alpha = arith::TruncFOp::create(builder, loc, code.f32(), product);
@@ -144,9 +145,9 @@ Value MatmulEpilogue::applyRegion(ThreadCode &code,
     // arithmetic.
     if (auto truncate = dyn_cast<arith::TruncFOp>(op);
         truncate && truncate.getIn().getType().isF32()) {
-      mapping.map(truncate.getOut(),
-                  code.roundTo(mapping.lookup(truncate.getIn()),
-                               truncate.getType()));
+      mapping.map(
+          truncate.getOut(),
+          code.roundTo(mapping.lookup(truncate.getIn()), truncate.getType()));
       continue;
     }
     if (auto extend = dyn_cast<arith::ExtFOp>(op);
@@ -169,8 +170,8 @@ void MatmulEpilogue::emit(ThreadCode &outer, ValueRange args,
   Value cPointer = c ? args[1] : Value();
   ValueRange operandPointers =
       args.drop_front((c ? 2 : 1) + scalars.size()).take_front(operands.size());
-  Value inside = outer.band(outer.lt(row, state.rows),
-                            outer.lt(col, state.cols));
+  Value inside =
+      outer.band(outer.lt(row, state.rows), outer.lt(col, state.cols));
   outer.branch(inside, [&](ThreadCode &code) {
     OpBuilder &builder = code.builder;
     Location loc = code.loc;
@@ -187,10 +188,10 @@ void MatmulEpilogue::emit(ThreadCode &outer, ValueRange args,
     auto loadLanes = [&](Value pointer, Type type, Value base) {
       SmallVector<Value> values;
       if (whole && lanes > 1) {
-        Value vector = code.load(VectorType::get({lanes}, type),
-                                 code.element(pointer, type,
-                                              code.add(base, columns[0])),
-                                 lanes * type.getIntOrFloatBitWidth() / 8);
+        Value vector =
+            code.load(VectorType::get({lanes}, type),
+                      code.element(pointer, type, code.add(base, columns[0])),
+                      lanes * type.getIntOrFloatBitWidth() / 8);
         return code.unpack(vector);
       }
       for (Value column : columns)
@@ -229,8 +230,8 @@ void MatmulEpilogue::emit(ThreadCode &outer, ValueRange args,
         if (byCol)
           values = loadLanes(pointer, stored, base);
         else
-          values.assign(lanes, code.load(stored, code.element(pointer, stored,
-                                                              base)));
+          values.assign(lanes,
+                        code.load(stored, code.element(pointer, stored, base)));
         for (auto [arguments, value] :
              llvm::zip_equal(blockArguments, values)) {
           if (isBit)
@@ -246,10 +247,10 @@ void MatmulEpilogue::emit(ThreadCode &outer, ValueRange args,
     }
 
     if (whole) {
-      code.store(code.pack(results),
-                 code.element(outPointer, resultElement,
-                              code.add(outRow, columns[0])),
-                 lanes * resultElement.getIntOrFloatBitWidth() / 8);
+      code.store(
+          code.pack(results),
+          code.element(outPointer, resultElement, code.add(outRow, columns[0])),
+          lanes * resultElement.getIntOrFloatBitWidth() / 8);
       return;
     }
     for (int64_t lane = 0; lane < lanes; ++lane) {

@@ -9,7 +9,8 @@ using namespace blockscale;
 using namespace blockscale::nvidia;
 
 bool MatmulSide::hasTiledScales() const {
-  return scalesType && isa_and_present<Tiled128x4Attr>(scalesType.getEncoding());
+  return scalesType &&
+         isa_and_present<Tiled128x4Attr>(scalesType.getEncoding());
 }
 
 unsigned MatmulSide::storageBits() const {

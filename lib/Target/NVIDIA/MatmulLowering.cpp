@@ -153,9 +153,9 @@ static void launch(OpBuilder &builder, Location loc, GPUKernelSet &kernelSet,
   if (!first.maxRows)
     return schedule.generate(builder, loc, kernelSet, problem, first.tile);
   IndexMath math(builder, loc);
-  Value isFirst = arith::CmpIOp::create(
-      builder, loc, arith::CmpIPredicate::ule, problem.rows,
-      math.constant(*first.maxRows));
+  Value isFirst =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ule,
+                            problem.rows, math.constant(*first.maxRows));
   scf::IfOp::create(
       builder, loc, isFirst,
       [&](OpBuilder &inner, Location) {
@@ -168,9 +168,9 @@ static void launch(OpBuilder &builder, Location loc, GPUKernelSet &kernelSet,
       });
 }
 
-LogicalResult LowerScaledMatmul::matchAndRewrite(
-    ScaledMatmulOp op, OpAdaptor adaptor,
-    ConversionPatternRewriter &rewriter) const {
+LogicalResult
+LowerScaledMatmul::matchAndRewrite(ScaledMatmulOp op, OpAdaptor adaptor,
+                                   ConversionPatternRewriter &rewriter) const {
   Location loc = op.getLoc();
   auto lhsType = op.getLhs().getType(), rhsType = op.getRhs().getType();
   auto typeOf = [](Value value) { return value ? value.getType() : Type(); };

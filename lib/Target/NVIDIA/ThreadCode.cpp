@@ -25,8 +25,8 @@ Value ThreadCode::zero(Type type) {
 
 /// The constant `value` of the type of `like`.
 static Value sameType(ThreadCode &t, Value like, int64_t value) {
-  return arith::ConstantIntOp::create(
-      t.builder, t.loc, value, like.getType().getIntOrFloatBitWidth());
+  return arith::ConstantIntOp::create(t.builder, t.loc, value,
+                                      like.getType().getIntOrFloatBitWidth());
 }
 
 Value ThreadCode::add(Value a, Value b) {
@@ -112,9 +112,9 @@ Value ThreadCode::at(Value pointer, Value bytes) {
 Value ThreadCode::at(Value pointer, int64_t bytes) {
   if (!bytes)
     return pointer;
-  return LLVM::GEPOp::create(builder, loc, pointer.getType(),
-                             builder.getI8Type(), pointer,
-                             ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(bytes)});
+  return LLVM::GEPOp::create(
+      builder, loc, pointer.getType(), builder.getI8Type(), pointer,
+      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(bytes)});
 }
 Value ThreadCode::element(Value pointer, Type type, Value index) {
   return LLVM::GEPOp::create(builder, loc, pointer.getType(), type, pointer,
@@ -144,8 +144,8 @@ SmallVector<Value> ThreadCode::unpack(Value vector) {
     return {vector};
   SmallVector<Value> values;
   for (int64_t index = 0; index < type.getNumElements(); ++index)
-    values.push_back(LLVM::ExtractElementOp::create(builder, loc, vector,
-                                                    constant(index)));
+    values.push_back(
+        LLVM::ExtractElementOp::create(builder, loc, vector, constant(index)));
   return values;
 }
 Value ThreadCode::bitcast(Value value, Type type) {

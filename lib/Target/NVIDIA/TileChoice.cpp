@@ -20,25 +20,25 @@ double nvidia::tileCost(const TileCandidate &candidate, const TileRates &rates,
                         const Chip &chip, int64_t rows, int64_t cols,
                         int64_t depth) {
   const MatmulTile &tile = candidate.tile;
-  double blocks = std::ceil(double(rows) / tile.m) *
-                  std::ceil(double(cols) / tile.n);
+  double blocks =
+      std::ceil(double(rows) / tile.m) * std::ceil(double(cols) / tile.n);
   double steps = std::ceil(double(depth) / tile.k);
-  double resident =
-      std::max(1.0, std::min(std::floor(kThreads / candidate.shape.threads()),
-                             std::floor(double(chip.sharedBytes) /
-                                        tiledMatmulBytes(candidate.shape,
-                                                         candidate.stageBytes))));
+  double resident = std::max(
+      1.0, std::min(std::floor(kThreads / candidate.shape.threads()),
+                    std::floor(double(chip.sharedBytes) /
+                               tiledMatmulBytes(candidate.shape,
+                                                candidate.stageBytes))));
   double multiply = double(tile.m) * tile.n * tile.k / rates.multiplications;
   double load = candidate.loadedBytes / rates.bytes;
-  double convert = rates.elementsConverted
-                       ? double(tile.m + tile.n) * tile.k /
-                             rates.elementsConverted
-                       : 0;
+  double convert = rates.elementsConverted ? double(tile.m + tile.n) * tile.k /
+                                                 rates.elementsConverted
+                                           : 0;
   // Blocks of one multiprocessor share its units and hide each other's waits.
   double waves = std::ceil(blocks / (chip.multiprocessors * resident));
-  double together = std::min(resident, std::ceil(blocks / chip.multiprocessors));
-  double step = std::max(std::max(multiply, load) + convert,
-                         kStepOverhead / together);
+  double together =
+      std::min(resident, std::ceil(blocks / chip.multiprocessors));
+  double step =
+      std::max(std::max(multiply, load) + convert, kStepOverhead / together);
   return waves * together * steps * step;
 }
 

@@ -33,9 +33,8 @@ static Value sharedMemory(ThreadCode &code) {
         /*isConstant=*/false, LLVM::Linkage::External, name, Attribute(),
         /*alignment=*/128, /*addrSpace=*/3);
   }
-  return LLVM::AddressOfOp::create(code.builder, code.loc,
-                                   LLVM::LLVMPointerType::get(context, 3),
-                                   name);
+  return LLVM::AddressOfOp::create(
+      code.builder, code.loc, LLVM::LLVMPointerType::get(context, 3), name);
 }
 
 bool TileShape::isPossible() const {
@@ -63,9 +62,8 @@ void FragmentLoader::begin(ThreadCode &code, Value lane, Value warpRow,
   // the same of the next 16.
   Value row = code.band(lane, 15);
   rowA = code.mul(code.add(warpRow, row), shape.rowBytes);
-  chunkA = code.shl(code.bxor(code.shr(lane, 4),
-                              swizzleOf(code, row, shape.rowBytes)),
-                    4);
+  chunkA = code.shl(
+      code.bxor(code.shr(lane, 4), swizzleOf(code, row, shape.rowBytes)), 4);
   // B: matrices 0 and 1 are the two halves of rows 0-7, 2 and 3 of rows 8-15.
   row = code.add(code.band(lane, 7), code.shl(code.shr(lane, 4), 3));
   rowB = code.mul(code.add(warpCol, row), shape.rowBytes);
@@ -78,8 +76,8 @@ SmallVector<Value> FragmentLoader::loadA(ThreadCode &code, Value stage,
                                          int64_t i, int64_t step,
                                          unsigned packedBits) {
   Value chunk = code.bxor(chunkA, code.constant(step * 32));
-  Value address = code.at(code.at(stage, code.add(rowA, chunk)),
-                          i * 16 * shape.rowBytes);
+  Value address =
+      code.at(code.at(stage, code.add(rowA, chunk)), i * 16 * shape.rowBytes);
   return code.loadMatrices(address, 4, packedBits);
 }
 
@@ -87,8 +85,8 @@ SmallVector<Value> FragmentLoader::loadB(ThreadCode &code, Value stage,
                                          int64_t j, int64_t step,
                                          unsigned packedBits) {
   Value chunk = code.bxor(chunkB, code.constant(step * 32));
-  Value address = code.at(code.at(stage, code.add(rowB, chunk)),
-                          j * 8 * shape.rowBytes);
+  Value address =
+      code.at(code.at(stage, code.add(rowB, chunk)), j * 8 * shape.rowBytes);
   return code.loadMatrices(address, 4, packedBits);
 }
 
@@ -108,11 +106,11 @@ void CopySource::begin(ThreadCode &code, ValueRange buffers,
   offset = swizzledOffset(code, shape, row, chunk);
   kByte = code.mul(chunk, filledBytes);
   Value firstRow = code.add(place.firstRow, row);
-  Value rowIndex = code.add(code.mul(code.wide(place.batch),
-                                     code.wide(place.rows)),
-                            code.wide(firstRow));
-  pointer = code.at(buffers[0], code.add(code.mul(rowIndex, strideBytes),
-                                         code.wide(kByte)));
+  Value rowIndex =
+      code.add(code.mul(code.wide(place.batch), code.wide(place.rows)),
+               code.wide(firstRow));
+  pointer = code.at(
+      buffers[0], code.add(code.mul(rowIndex, strideBytes), code.wide(kByte)));
   int64_t rowsAtOnce = shape.threads() / chunks;
   for (int64_t first = 0; first < tileRows; first += rowsAtOnce)
     rowPresent.push_back(code.lt(code.add(firstRow, first), place.rows));
@@ -128,14 +126,14 @@ SmallVector<Value> CopySource::fetch(ThreadCode &code, Value step,
     Value column = inner.add(kByte, start);
     Value to = inner.at(stage, offset);
     for (int64_t piece = 0; piece < filledBytes; piece += pieceBytes) {
-      Value inRow = inner.lt(inner.add(column, piece),
-                             inner.constant(strideBytes));
+      Value inRow =
+          inner.lt(inner.add(column, piece), inner.constant(strideBytes));
       for (auto [index, present] : llvm::enumerate(rowPresent)) {
         int64_t first = index * rowsAtOnce;
-        inner.copyAsync(inner.at(to, first * shape.rowBytes + piece),
-                        inner.at(from, inner.constant64(
-                                           first * strideBytes + piece)),
-                        pieceBytes, inner.band(present, inRow));
+        inner.copyAsync(
+            inner.at(to, first * shape.rowBytes + piece),
+            inner.at(from, inner.constant64(first * strideBytes + piece)),
+            pieceBytes, inner.band(present, inRow));
       }
     }
   };
@@ -164,11 +162,10 @@ static std::pair<Value, Value> rasterize(ThreadCode &code, Value block,
                                          Value tilesM, Value tilesN) {
   Value perGroup = code.mul(tilesN, kRasterGroup);
   Value firstRow = code.mul(code.div(block, perGroup), kRasterGroup);
-  Value rows = code.min(code.sub(tilesM, firstRow),
-                        code.constant(kRasterGroup));
+  Value rows =
+      code.min(code.sub(tilesM, firstRow), code.constant(kRasterGroup));
   Value inGroup = code.rem(block, perGroup);
-  return {code.add(firstRow, code.rem(inGroup, rows)),
-          code.div(inGroup, rows)};
+  return {code.add(firstRow, code.rem(inGroup, rows)), code.div(inGroup, rows)};
 }
 
 namespace {
@@ -248,8 +245,8 @@ void KernelWriter::stageSums(ThreadCode &code, Value shared, ValueRange sums,
   int64_t stride = shape.n + kStagingPadding;
   Value row = code.add(warpRow, code.shr(lane, 2));
   Value col = code.add(warpCol, code.shl(code.band(lane, 3), 1));
-  Value base = code.element(shared, code.f32(),
-                            code.add(code.mul(row, stride), col));
+  Value base =
+      code.element(shared, code.f32(), code.add(code.mul(row, stride), col));
   size_t next = 0;
   for (int64_t i = 0; i < shape.fragmentsM(); ++i)
     for (int64_t j = 0; j < shape.fragmentsN(); ++j)
@@ -288,9 +285,9 @@ void KernelWriter::write(ThreadCode &code, ValueRange args) {
 
   Value shared = sharedMemory(code);
   sourceA.begin(code, buffersA, {batch, row0, rows, thread});
-  sourceB.begin(code, buffersB,
-                {problem.rhsShared ? code.constant(0) : batch, col0, cols,
-                 thread});
+  sourceB.begin(
+      code, buffersB,
+      {problem.rhsShared ? code.constant(0) : batch, col0, cols, thread});
   multiplier.begin(code, lane, warpRow, warpCol);
   SmallVector<Value> sums = accumulate(code, shared);
 
@@ -323,12 +320,13 @@ void nvidia::generateTiledMatmul(OpBuilder &builder, Location loc,
   llvm::append_range(arguments, problem.epilogue.arguments());
   llvm::append_range(types, problem.epilogue.argumentTypes());
 
-  KernelWriter writer{problem, shape, sourceA, sourceB, multiplier,
-                      (problem.depth + tile.k - 1) / tile.k};
+  KernelWriter writer{problem,    shape,
+                      sourceA,    sourceB,
+                      multiplier, (problem.depth + tile.k - 1) / tile.k};
   LaunchShape launch;
   launch.threads = shape.threads();
-  launch.sharedBytes = tiledMatmulBytes(
-      shape, sourceA.stageBytes() + sourceB.stageBytes());
+  launch.sharedBytes =
+      tiledMatmulBytes(shape, sourceA.stageBytes() + sourceB.stageBytes());
   func::FuncOp kernel = kernelSet.getOrCreateRaw(
       loc, name, name.str() + problem.key() + tile.text(), types, launch,
       [&](OpBuilder &inner, Location loc, ValueRange args) {

@@ -161,8 +161,8 @@ void BlockScaledMultiplier::begin(ThreadCode &code, Value lane, Value warpRow,
   Value half = code.shl(code.band(q, 1), 3);
   Value fragmentA = code.rem(code.shr(q, 1), sharingA());
   Value fragmentB = code.rem(q, sharingB());
-  Value a = code.add(code.add(warpRow, g),
-                     code.add(half, code.shl(fragmentA, 4)));
+  Value a =
+      code.add(code.add(warpRow, g), code.add(half, code.shl(fragmentA, 4)));
   Value b = code.add(code.add(warpCol, g), code.shl(fragmentB, 3));
   rowA = code.shl(a, 2);
   rowB = code.shl(b, 2);
@@ -184,8 +184,8 @@ void BlockScaledMultiplier::multiply(ThreadCode &code, Value stageA,
     Value base = code.at(stage, row);
     for (int64_t i = 0; i < fragments; i += sharing)
       scales.push_back(code.load(
-          code.i32(),
-          code.at(base, offset + (word * tileRows + i * rows) * 4), 4));
+          code.i32(), code.at(base, offset + (word * tileRows + i * rows) * 4),
+          4));
     return scales;
   };
   NVVM::MMATypes typeA = *elementType(problem.lhs.format->element);
@@ -203,8 +203,8 @@ void BlockScaledMultiplier::multiply(ThreadCode &code, Value stageA,
     Value byte = selector(step % stepsPerWord * atom.scales);
     SmallVector<SmallVector<Value>> a, b;
     for (int64_t i = 0; i < shape.fragmentsM(); ++i) {
-      a.push_back(fragments.loadA(code, stageA, i, step,
-                                  packedBits(problem.lhs)));
+      a.push_back(
+          fragments.loadA(code, stageA, i, step, packedBits(problem.lhs)));
       align(code, problem.lhs, a.back());
     }
     for (int64_t j = 0; j < shape.fragmentsN(); j += 2) {
@@ -226,8 +226,8 @@ void BlockScaledMultiplier::multiply(ThreadCode &code, Value stageA,
             std::array<NVVM::MMATypes, 2>{typeA, typeB}, atom.vector,
             atom.scaleFormat, atom.kind);
         for (int64_t element = 0; element < 4; ++element)
-          sum[element] =
-              LLVM::ExtractValueOp::create(code.builder, code.loc, next, element);
+          sum[element] = LLVM::ExtractValueOp::create(code.builder, code.loc,
+                                                      next, element);
       }
   }
 }
@@ -246,19 +246,19 @@ BlockScaledMatmul::decide(const MatmulProblem &problem,
                           const Chip &chip) const {
   const Atom &atom = *findAtom(problem);
   SmallVector<TileCandidate> candidates;
-  for (auto [m, n, wanted] : {std::array<int64_t, 3>{16, 64, 6},
-                              std::array<int64_t, 3>{16, 128, 5},
-                              std::array<int64_t, 3>{64, 64, 4},
-                              std::array<int64_t, 3>{64, 128, 4},
-                              std::array<int64_t, 3>{128, 128, 4}}) {
+  for (auto [m, n, wanted] :
+       {std::array<int64_t, 3>{16, 64, 6}, std::array<int64_t, 3>{16, 128, 5},
+        std::array<int64_t, 3>{64, 64, 4}, std::array<int64_t, 3>{64, 128, 4},
+        std::array<int64_t, 3>{128, 128, 4}}) {
     MatmulTile tile{m, n, tileK(atom), 0};
     TileShape shape = shapeOf(atom, tile);
     int64_t bytes = stageBytesOf(atom, problem, shape);
     shape.stages = tile.stages = stagesThatFit(shape, bytes, chip, wanted);
     if (!tile.stages)
       continue;
-    int64_t loaded = tile.k * (m * problem.lhs.storageBits() +
-                               n * problem.rhs.storageBits()) / 8;
+    int64_t loaded =
+        tile.k *
+        (m * problem.lhs.storageBits() + n * problem.rhs.storageBits()) / 8;
     candidates.push_back({tile, shape, bytes, loaded});
   }
   TileRates rates{atom.inBytes ? 512.0 : 2048.0, 14, 0};

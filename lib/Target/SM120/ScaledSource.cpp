@@ -13,8 +13,7 @@ using namespace blockscale::sm120;
 static constexpr int64_t kWord = 4;
 
 ScaledSource::ScaledSource(const MatmulSide &side, const TileShape &shape,
-                           int64_t tileRows, int64_t words,
-                           int64_t filledBytes)
+                           int64_t tileRows, int64_t words, int64_t filledBytes)
     : side(side), shape(shape),
       codes(shape, tileRows, side.cols() * side.storageBits() / 8, filledBytes),
       tileRows(tileRows), words(words) {}
@@ -41,14 +40,14 @@ void ScaledSource::begin(ThreadCode &code, ValueRange buffers,
   Value scaleRows = code.div(code.add(place.rows, blockRows - 1), blockRows);
   Value batch = code.wide(place.batch);
   if (!side.hasTiledScales()) {
-    Value index = code.add(code.mul(batch, code.wide(scaleRows)),
-                           code.wide(scaleRow));
+    Value index =
+        code.add(code.mul(batch, code.wide(scaleRows)), code.wide(scaleRow));
     rowStart = code.at(buffers[1], code.mul(index, cols));
     return;
   }
   // A word is a row of a tile; the next word lies in the next tile.
-  Value tilesOfRows = code.div(code.add(scaleRows, kScaleTileRows - 1),
-                               kScaleTileRows);
+  Value tilesOfRows =
+      code.div(code.add(scaleRows, kScaleTileRows - 1), kScaleTileRows);
   int64_t rowOfTiles = tiledScaleBytes(kScaleTileRows, cols);
   Value index = code.add(code.mul(batch, code.wide(tilesOfRows)),
                          code.wide(code.div(scaleRow, kScaleTileRows)));
@@ -56,8 +55,8 @@ void ScaledSource::begin(ThreadCode &code, ValueRange buffers,
   Value group = code.div(code.rem(scaleRow, kScaleTileRows), kScaleTileGroup);
   Value inTile = code.add(code.mul(code.rem(scaleRow, kScaleTileGroup), line),
                           code.mul(group, kScaleTileCols));
-  rowStart = code.at(buffers[1], code.add(code.mul(index, rowOfTiles),
-                                          code.wide(inTile)));
+  rowStart = code.at(buffers[1],
+                     code.add(code.mul(index, rowOfTiles), code.wide(inTile)));
 }
 
 void ScaledSource::forEachWord(
@@ -91,12 +90,11 @@ SmallVector<Value> ScaledSource::fetch(ThreadCode &code, Value step,
     int64_t stride = side.hasTiledScales() ? kScaleTileBytes : kWord;
     forEachWord(code, [&](ThreadCode &inner, Value at) {
       Value global = inner.add(first, at);
-      Value exists = inner.band(
-          present, inner.lt(global, inner.constant(wordsOfRow)));
-      inner.copyAsync(
-          placeOf(inner, scales, at, row, tileRows),
-          inner.at(rowStart, inner.mul(inner.wide(global), stride)), kWord,
-          exists);
+      Value exists =
+          inner.band(present, inner.lt(global, inner.constant(wordsOfRow)));
+      inner.copyAsync(placeOf(inner, scales, at, row, tileRows),
+                      inner.at(rowStart, inner.mul(inner.wide(global), stride)),
+                      kWord, exists);
     });
     return fetched;
   }

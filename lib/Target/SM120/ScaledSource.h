@@ -1,4 +1,5 @@
-//===-- ScaledSource.h - Codes and their scales, as memory has them -*- C++ -*-===//
+//===-- ScaledSource.h - Codes and their scales, as memory has them -*- C++
+//-*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A stage of a side is the swizzled tile of codes, then the scales: words of
@@ -27,9 +28,8 @@ public:
   int64_t scalesOffset() const { return codes.stageBytes(); }
   void begin(nvidia::ThreadCode &code, mlir::ValueRange buffers,
              const nvidia::TilePlace &place) override;
-  llvm::SmallVector<mlir::Value> fetch(nvidia::ThreadCode &code,
-                                       mlir::Value step,
-                                       mlir::Value stage) override;
+  llvm::SmallVector<mlir::Value>
+  fetch(nvidia::ThreadCode &code, mlir::Value step, mlir::Value stage) override;
   void store(nvidia::ThreadCode &code, mlir::ValueRange fetched,
              mlir::Value stage) override;
 
@@ -37,9 +37,9 @@ private:
   bool copies() const;
   int64_t wordsAtOnce() const { return shape.threads() / tileRows; }
   /// Calls `body` with each of this thread's words of the tile's row.
-  void forEachWord(nvidia::ThreadCode &code,
-                   llvm::function_ref<void(nvidia::ThreadCode &, mlir::Value)>
-                       body);
+  void
+  forEachWord(nvidia::ThreadCode &code,
+              llvm::function_ref<void(nvidia::ThreadCode &, mlir::Value)> body);
 
   const nvidia::MatmulSide &side;
   const nvidia::TileShape shape;

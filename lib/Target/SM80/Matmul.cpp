@@ -71,13 +71,15 @@ void Bf16Multiplier::multiply(ThreadCode &code, Value stageA, Value stageB,
             std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
                                            NVVM::MMALayout::col});
         for (int64_t element = 0; element < 4; ++element)
-          sum[element] =
-              LLVM::ExtractValueOp::create(code.builder, code.loc, next, element);
+          sum[element] = LLVM::ExtractValueOp::create(code.builder, code.loc,
+                                                      next, element);
       }
   }
 }
 
-static bool isExact(const MatmulSide &side) { return significantBits(side) <= 8; }
+static bool isExact(const MatmulSide &side) {
+  return significantBits(side) <= 8;
+}
 
 std::string DequantizingMatmul::describe(const MatmulProblem &problem) const {
   bool plain = !problem.lhs.format && !problem.rhs.format &&
@@ -105,21 +107,19 @@ SmallVector<MatmulVariant>
 DequantizingMatmul::decide(const MatmulProblem &problem,
                            const Chip &chip) const {
   SmallVector<TileCandidate> candidates;
-  for (auto [m, n, wanted] : {std::array<int64_t, 3>{16, 64, 4},
-                              std::array<int64_t, 3>{16, 128, 4},
-                              std::array<int64_t, 3>{64, 64, 3},
-                              std::array<int64_t, 3>{64, 128, 3},
-                              std::array<int64_t, 3>{128, 128, 3}}) {
+  for (auto [m, n, wanted] :
+       {std::array<int64_t, 3>{16, 64, 4}, std::array<int64_t, 3>{16, 128, 4},
+        std::array<int64_t, 3>{64, 64, 3}, std::array<int64_t, 3>{64, 128, 3},
+        std::array<int64_t, 3>{128, 128, 3}}) {
     TileShape shape{m, n, 128, 0};
     shape.stages = stagesThatFit(shape, stageBytesOf(shape), chip, wanted);
     if (!shape.stages)
       continue;
-    int64_t loaded = kTileK * (m * problem.lhs.storageBits() +
-                               n * problem.rhs.storageBits()) / 8;
-    candidates.push_back({{m, n, kTileK, shape.stages},
-                          shape,
-                          stageBytesOf(shape),
-                          loaded});
+    int64_t loaded =
+        kTileK *
+        (m * problem.lhs.storageBits() + n * problem.rhs.storageBits()) / 8;
+    candidates.push_back(
+        {{m, n, kTileK, shape.stages}, shape, stageBytesOf(shape), loaded});
   }
   bool converts = problem.lhs.format || problem.rhs.format;
   TileRates rates{1024, 32, converts ? 32.0 : 0.0};
@@ -132,8 +132,9 @@ bool DequantizingMatmul::accepts(const MatmulProblem &problem, const Chip &chip,
   TileShape shape = shapeOf(tile);
   int64_t bytes = tiledMatmulBytes(shape, stageBytesOf(shape));
   if (!shape.isPossible() || tile.k != kTileK)
-    why = "expects m of 16, 32, 64 or 128, n of 64 or 128, k of 64 and at least "
-          "2 stages";
+    why =
+        "expects m of 16, 32, 64 or 128, n of 64 or 128, k of 64 and at least "
+        "2 stages";
   else if (bytes > chip.sharedBytes)
     why = "expects at most " + std::to_string(chip.sharedBytes) +
           " bytes of shared memory, but it needs " + std::to_string(bytes);

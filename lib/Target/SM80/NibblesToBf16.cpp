@@ -61,8 +61,7 @@ bool sm80::hasFastNibbles(const MatmulSide &side) {
 }
 
 static Value asPair(ThreadCode &code, Value word) {
-  return code.bitcast(word,
-                      VectorType::get({2}, code.builder.getBF16Type()));
+  return code.bitcast(word, VectorType::get({2}, code.builder.getBF16Type()));
 }
 
 /// Both halves of a pair: `value` (f32) as bf16.
@@ -81,15 +80,15 @@ static std::array<uint32_t, 2> magnitudeBytes(const ElementType &element,
   for (uint32_t magnitude = 0; magnitude < 8; ++magnitude) {
     HostBuilder::Value value = decodeElement(b, element, b.i32(magnitude));
     uint32_t bf16 = b.asInt(value)[0] >> 16;
-    words[magnitude / 4] |= (bf16 >> (8 * first) & 0xFF) << (8 * (magnitude % 4));
+    words[magnitude / 4] |= (bf16 >> (8 * first) & 0xFF)
+                            << (8 * (magnitude % 4));
   }
   return words;
 }
 
 /// Sign-magnitude codes.
-static SmallVector<Value> fromMagnitudes(ThreadCode &code,
-                                         const ElementType &element,
-                                         Value word) {
+static SmallVector<Value>
+fromMagnitudes(ThreadCode &code, const ElementType &element, Value word) {
   auto table = [&](unsigned byte, Value selector) {
     std::array<uint32_t, 2> words = magnitudeBytes(element, byte);
     return code.permuteBytes(code.constant(static_cast<int32_t>(words[0])),
@@ -105,8 +104,8 @@ static SmallVector<Value> fromMagnitudes(ThreadCode &code,
     Value magnitudes = code.band(codes, 0x7777);
     Value low = table(0, magnitudes), high = table(1, magnitudes);
     Value sign = code.permuteBytes(signBytes, signBytes, codes);
-    sign = code.band(code.shl(sign, 1), code.constant(static_cast<int32_t>(
-                                            0x80808080)));
+    sign = code.band(code.shl(sign, 1),
+                     code.constant(static_cast<int32_t>(0x80808080)));
     high = code.bor(high, sign);
     for (int64_t selector : {0x5140, 0x7362})
       pairs.push_back(code.permuteBytes(low, high, code.constant(selector)));
@@ -118,17 +117,16 @@ static SmallVector<Value> fromMagnitudes(ThreadCode &code,
 /// mantissa, and is 136 too large.
 static SmallVector<Value> fromIntegers(ThreadCode &code, Value word) {
   Value odd = code.shr(word, 4);
-  Value offset = splat(code, arith::ConstantOp::create(
-                                 code.builder, code.loc,
-                                 code.builder.getF32FloatAttr(136.0f)));
+  Value offset = splat(
+      code, arith::ConstantOp::create(code.builder, code.loc,
+                                      code.builder.getF32FloatAttr(136.0f)));
   SmallVector<Value> pairs;
   for (int64_t pair = 0; pair < 4; ++pair) {
     int64_t even = pair, other = pair + 4;
     Value bytes = code.permuteBytes(
-        word, odd,
-        code.constant(even | even << 4 | other << 8 | other << 12));
-    Value shifted = code.bxor(code.band(bytes, 0x000F000F),
-                              code.constant(0x43084308));
+        word, odd, code.constant(even | even << 4 | other << 8 | other << 12));
+    Value shifted =
+        code.bxor(code.band(bytes, 0x000F000F), code.constant(0x43084308));
     Value exact = LLVM::FSubOp::create(code.builder, code.loc,
                                        asPair(code, shifted), offset);
     pairs.push_back(code.bitcast(exact, code.i32()));

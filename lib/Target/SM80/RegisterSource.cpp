@@ -41,10 +41,10 @@ Value ScaleOffsets::offset(ThreadCode &code, Value batch, Value rows, Value row,
                               code.wide(scaleRow));
     return code.add(code.mul(rowIndex, cols), code.wide(col));
   }
-  Value tileRows = code.div(code.add(scaleRows, kScaleTileRows - 1),
-                            kScaleTileRows);
-  Value batchBytes = code.mul(code.wide(tileRows),
-                              tiledScaleBytes(kScaleTileRows, cols));
+  Value tileRows =
+      code.div(code.add(scaleRows, kScaleTileRows - 1), kScaleTileRows);
+  Value batchBytes =
+      code.mul(code.wide(tileRows), tiledScaleBytes(kScaleTileRows, cols));
   OffsetMath math{code};
   return code.add(code.mul(code.wide(batch), batchBytes),
                   code.wide(tiledScaleOffset(math, scaleRow, col, cols)));
@@ -176,9 +176,9 @@ Value RegisterSource::dequantize(ThreadCode &code, ValueRange words,
   } else {
     SmallVector<Value> lanes;
     for (int64_t lane = 0; lane < kChunk; ++lane)
-      lanes.push_back(b.band(b.lshr(words[2 * group + lane / 4],
-                                    b.i32(8 * (lane % 4))),
-                             b.i32(255)));
+      lanes.push_back(
+          b.band(b.lshr(words[2 * group + lane / 4], b.i32(8 * (lane % 4))),
+                 b.i32(255)));
     codes = vector::FromElementsOp::create(
         code.builder, code.loc, VectorType::get({kChunk}, code.i32()), lanes);
   }
@@ -188,7 +188,8 @@ Value RegisterSource::dequantize(ThreadCode &code, ValueRange words,
   if (format.zero == ZeroPoint::None)
     values = decodeElement(b, format.element, codes);
   else
-    values = decodeWithZero(b, format, codes, loadZero(b, format, zeros[block]));
+    values =
+        decodeWithZero(b, format, codes, loadZero(b, format, zeros[block]));
   return b.fmul(values, scale);
 }
 
@@ -201,8 +202,9 @@ SmallVector<Value> RegisterSource::convert(ThreadCode &code, ValueRange part,
     ValueRange zeros = part.drop_front(words.size() + blocks());
     if (hasFastNibbles(side)) {
       IRValueBuilder b(code.builder, code.loc);
-      Value scale = decodeScale(b, side.format->scale,
-                                scales[group * kChunk / side.format->blockCols]);
+      Value scale =
+          decodeScale(b, side.format->scale,
+                      scales[group * kChunk / side.format->blockCols]);
       return nibblesToBf16(code, side.format->element, words[group], scale);
     }
     lanes = code.unpack(dequantize(code, words, scales, zeros, group));
@@ -243,8 +245,7 @@ void RegisterSource::store(ThreadCode &code, ValueRange fetched, Value stage) {
     }
   };
   if (tileRows * unitsPerRow() < shape.threads())
-    code.branch(code.lt(place.thread,
-                        code.constant(tileRows * unitsPerRow())),
+    code.branch(code.lt(place.thread, code.constant(tileRows * unitsPerRow())),
                 storeAll);
   else
     storeAll(code);

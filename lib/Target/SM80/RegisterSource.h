@@ -28,14 +28,13 @@ struct ScaleOffsets {
 
 class RegisterSource : public nvidia::TileSource {
 public:
-  RegisterSource(const nvidia::MatmulSide &side,
-                 const nvidia::TileShape &shape, int64_t tileRows);
+  RegisterSource(const nvidia::MatmulSide &side, const nvidia::TileShape &shape,
+                 int64_t tileRows);
   int64_t stageBytes() const override { return tileRows * shape.rowBytes; }
   void begin(nvidia::ThreadCode &code, mlir::ValueRange buffers,
              const nvidia::TilePlace &place) override;
-  llvm::SmallVector<mlir::Value> fetch(nvidia::ThreadCode &code,
-                                       mlir::Value step,
-                                       mlir::Value stage) override;
+  llvm::SmallVector<mlir::Value>
+  fetch(nvidia::ThreadCode &code, mlir::Value step, mlir::Value stage) override;
   void store(nvidia::ThreadCode &code, mlir::ValueRange fetched,
              mlir::Value stage) override;
 

@@ -32,10 +32,10 @@ public:
 
   /// What a thread keeps in registers.
   struct State {
-    mlir::Value alpha;                              ///< f32, or null: 1.
-    mlir::Value rows, cols;                         ///< M and N, i32.
-    mlir::Value outBase;                            ///< i64, elements.
-    llvm::SmallVector<mlir::Value> operandBases;    ///< i64, elements.
+    mlir::Value alpha;                           ///< f32, or null: 1.
+    mlir::Value rows, cols;                      ///< M and N, i32.
+    mlir::Value outBase;                         ///< i64, elements.
+    llvm::SmallVector<mlir::Value> operandBases; ///< i64, elements.
   };
 
   llvm::SmallVector<mlir::Value> scalars; ///< f32 buffers: gA, gB, alpha.

@@ -74,8 +74,8 @@ public:
                            const Chip &chip) const = 0;
   /// The tiles to generate, smallest first: one, or several that the host
   /// chooses from when M is known at run time only.
-  virtual llvm::SmallVector<MatmulVariant>
-  decide(const MatmulProblem &problem, const Chip &chip) const = 0;
+  virtual llvm::SmallVector<MatmulVariant> decide(const MatmulProblem &problem,
+                                                  const Chip &chip) const = 0;
   /// Whether a tile asked for by attribute can be generated; says why not.
   virtual bool accepts(const MatmulProblem &problem, const Chip &chip,
                        const MatmulTile &tile, std::string &why) const = 0;

@@ -29,7 +29,7 @@ public:
   /// `!llvm.ptr<1>`, global memory.
   static mlir::Type globalPointer(mlir::MLIRContext *context);
 
-  Value constant(int64_t value);     ///< i32.
+  Value constant(int64_t value); ///< i32.
   Value constant64(int64_t value);
   Value zero(mlir::Type type);
 
@@ -53,8 +53,8 @@ public:
   Value lt(Value a, Value b);
   Value eq(Value a, Value b);
   Value select(Value condition, Value a, Value b);
-  Value wide(Value a);    ///< i32 to i64, unsigned; i64 stays.
-  Value narrow(Value a);  ///< index or i64 to i32.
+  Value wide(Value a);      ///< i32 to i64, unsigned; i64 stays.
+  Value narrow(Value a);    ///< index or i64 to i32.
   Value wideIndex(Value a); ///< index to i64.
 
   /// `pointer` plus an i32 or i64 number of bytes.
@@ -74,12 +74,11 @@ public:
   Value toF32(Value value);
 
   Value threadId();
-  Value blockId();      ///< x
+  Value blockId(); ///< x
   Value blockIdZ();
   void barrier();
 
-  void branch(Value condition,
-              llvm::function_ref<void(ThreadCode &)> body);
+  void branch(Value condition, llvm::function_ref<void(ThreadCode &)> body);
   /// for (i = lower; i < upper; i += step), carried values; all i32 or as
   /// `initial`.
   llvm::SmallVector<Value>

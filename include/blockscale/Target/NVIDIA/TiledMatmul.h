@@ -45,10 +45,10 @@ struct TileShape {
 
 /// Where a thread works in the grid.
 struct TilePlace {
-  ThreadCode::Value batch;      ///< Of the side, i32.
-  ThreadCode::Value firstRow;   ///< Of the side, i32.
-  ThreadCode::Value rows;       ///< Of the side: M or N.
-  ThreadCode::Value thread;     ///< 0 .. threads - 1.
+  ThreadCode::Value batch;    ///< Of the side, i32.
+  ThreadCode::Value firstRow; ///< Of the side, i32.
+  ThreadCode::Value rows;     ///< Of the side: M or N.
+  ThreadCode::Value thread;   ///< 0 .. threads - 1.
 };
 
 /// Brings tiles of `tileRows` rows of a side into shared memory.
@@ -124,9 +124,9 @@ public:
 private:
   const TileShape shape;
   int64_t tileRows, strideBytes, filledBytes, pieceBytes;
-  mlir::Value pointer;   ///< Of this thread's first chunk at step 0.
-  mlir::Value offset;    ///< In the stage.
-  mlir::Value kByte;     ///< Of the chunk in its row at step 0.
+  mlir::Value pointer; ///< Of this thread's first chunk at step 0.
+  mlir::Value offset;  ///< In the stage.
+  mlir::Value kByte;   ///< Of the chunk in its row at step 0.
   mlir::Value thread;
   llvm::SmallVector<mlir::Value> rowPresent;
 };
