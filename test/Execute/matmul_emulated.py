@@ -33,7 +33,7 @@ for lhs, rhs in [("nvint4", "nvint4"), ("nvfp4", "mxfp4"), ("nf4", "bf16"),
                 expected_remark="emulated via bf16 mma.m16n8k16")
 for m in (16, 32, 64, 128):
     for n in (64, 128):
-        matmul_case("sm_90a", "mxint8", "bf16", 150, 140, 416,
+        matmul_case("sm_89", "mxint8", "bf16", 150, 140, 416,
                     tile=f"{m}, {n}, 64, 2")
         matmul_case("sm_80", "uint4", "nvfp4", 150, 140, 448,
                     tile=f"{m}, {n}, 64, 4")
