@@ -1,8 +1,8 @@
 //===-- AmaxKernel.cpp - Largest magnitude of a tensor --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "AmaxKernel.h"
-#include "blockscale/Kernels/Patterns.h"
 #include "blockscale/Kernels/LaneAccess.h"
+#include "blockscale/Kernels/Patterns.h"
 
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
 #include "blockscale/Numerics/BlockScaling.h"
@@ -75,8 +75,7 @@ static func::FuncOp amaxKernel(KernelSet &kernelSet, Location loc,
                               kAmaxLanes));
           result = maxOfChunks(builder, loc, source, first, lastFull,
                                math.constant(kAmaxLanes), kAmaxLanes, 0);
-          result =
-              maxOfValues(builder, loc, source, lastFull, last, result);
+          result = maxOfValues(builder, loc, source, lastFull, last, result);
         } else {
           Value full = math.mul(math.div(size, kAmaxChunk), kAmaxChunk);
           unsigned bits = cast<MemRefType>(source.getType())
@@ -88,11 +87,10 @@ static func::FuncOp amaxKernel(KernelSet &kernelSet, Location loc,
               arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
                                     begin, end),
               math.mul(begin, kAmaxChunk), full);
-          result = maxOfChunks(
-              builder, loc, source, first, full, math.mul(items, kAmaxChunk),
-              kAmaxChunk,
-              alignmentOf(kernelSet.bufferAlignment(), kAmaxChunk, kAmaxChunk,
-                          bits));
+          result = maxOfChunks(builder, loc, source, first, full,
+                               math.mul(items, kAmaxChunk), kAmaxChunk,
+                               alignmentOf(kernelSet.bufferAlignment(),
+                                           kAmaxChunk, kAmaxChunk, bits));
           Value isFirst = arith::CmpIOp::create(
               builder, loc, arith::CmpIPredicate::eq, begin, math.constant(0));
           Value tail =
@@ -158,7 +156,7 @@ struct LowerAmax : KernelPattern<AmaxOp> {
 } // namespace
 
 void kernels::populateAmaxKernel(RewritePatternSet &patterns,
-                             const TypeConverter &converter,
-                             KernelSet &kernelSet) {
+                                 const TypeConverter &converter,
+                                 KernelSet &kernelSet) {
   patterns.add<LowerAmax>(converter, patterns.getContext(), kernelSet);
 }

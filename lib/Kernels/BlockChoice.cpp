@@ -26,9 +26,8 @@ void BlockChoice::setLevel(OpBuilder &builder, Location loc, Value amaxBuffer) {
 void kernels::storeLevel(IRValueBuilder &b, const TensorLevel<Value> &level,
                          Value buffer) {
   IndexMath math(b.getBuilder(), b.getLoc());
-  for (auto [index, value] :
-       llvm::enumerate(ArrayRef<Value>{level.decode, level.encode,
-                                       level.block}))
+  for (auto [index, value] : llvm::enumerate(
+           ArrayRef<Value>{level.decode, level.encode, level.block}))
     memref::StoreOp::create(b.getBuilder(), b.getLoc(), value, buffer,
                             ValueRange{math.constant(index)});
 }
@@ -48,14 +47,13 @@ BlockRows BlockChoice::rowsOf(OpBuilder &builder, Location loc, Value rows,
   IndexMath at(builder, loc);
   BlockRows block;
   block.blockRows = at.ceilDiv(rows, format.blockRows);
-  block.batch =
-      singleBatch ? at.constant(0) : at.div(item, block.blockRows);
+  block.batch = singleBatch ? at.constant(0) : at.div(item, block.blockRows);
   block.blockRow = singleBatch ? item : at.rem(item, block.blockRows);
   Value row = at.mul(block.blockRow, format.blockRows);
   block.rowCount = at.min(at.sub(rows, row), at.constant(format.blockRows));
   block.firstRow = at.add(at.mul(block.batch, rows), row);
-  block.index = at.add(at.mul(block.firstRow, cols),
-                       at.mul(blockCol, format.blockCols));
+  block.index =
+      at.add(at.mul(block.firstRow, cols), at.mul(blockCol, format.blockCols));
   block.valid = valid;
   return block;
 }
@@ -102,19 +100,19 @@ Candidate<Value> BlockChoice::choose(OpBuilder &builder, Location loc,
   IRValueBuilder b(builder, loc);
   IndexMath math(builder, loc);
   Measure<Value> initial = measureInit(b, format, rule);
-  SmallVector<Value> lanes = overRows(
-      builder, loc, block, {initial.a, initial.b},
-      [&](IRValueBuilder &b, Value, Value x,
-          ValueRange state) -> SmallVector<Value> {
-        Measure<Value> next =
-            measureRow(b, format, rule, {state[0], state[1]}, x);
-        return {next.a, next.b};
-      });
+  SmallVector<Value> lanes =
+      overRows(builder, loc, block, {initial.a, initial.b},
+               [&](IRValueBuilder &b, Value, Value x,
+                   ValueRange state) -> SmallVector<Value> {
+                 Measure<Value> next =
+                     measureRow(b, format, rule, {state[0], state[1]}, x);
+                 return {next.a, next.b};
+               });
   Value count =
       arith::IndexCastOp::create(builder, loc, builder.getI32Type(),
                                  math.mul(block.rowCount, format.blockCols));
-  Measure<Value> measure = measureReduce(b, format, rule, {lanes[0], lanes[1]},
-                                         b.toFloat(count));
+  Measure<Value> measure =
+      measureReduce(b, format, rule, {lanes[0], lanes[1]}, b.toFloat(count));
   std::vector<Candidate<Value>> choices =
       candidates(b, format, rule, measure, level);
   if (choices.size() == 1)

@@ -53,13 +53,13 @@ struct BlockChoice {
                    int64_t valid) const;
   /// Loops over the rows of a block with lanewise state. `body` also gets the
   /// row's number in the block.
-  llvm::SmallVector<mlir::Value> overRows(
-      mlir::OpBuilder &builder, mlir::Location loc, const BlockRows &block,
-      mlir::ValueRange initial,
-      llvm::function_ref<llvm::SmallVector<mlir::Value>(
-          IRValueBuilder &, mlir::Value row, mlir::Value x,
-          mlir::ValueRange state)>
-          body) const;
+  llvm::SmallVector<mlir::Value>
+  overRows(mlir::OpBuilder &builder, mlir::Location loc, const BlockRows &block,
+           mlir::ValueRange initial,
+           llvm::function_ref<llvm::SmallVector<mlir::Value>(
+               IRValueBuilder &, mlir::Value row, mlir::Value x,
+               mlir::ValueRange state)>
+               body) const;
   Candidate<mlir::Value> choose(mlir::OpBuilder &builder, mlir::Location loc,
                                 const BlockRows &block) const;
 };

@@ -15,8 +15,8 @@ using namespace mlir;
 using namespace blockscale;
 using namespace blockscale::kernels;
 
-SmallVector<Value> kernels::getSizes(OpBuilder &builder, Location loc, Value value,
-                                 RankedTensorType logical) {
+SmallVector<Value> kernels::getSizes(OpBuilder &builder, Location loc,
+                                     Value value, RankedTensorType logical) {
   IndexMath math(builder, loc);
   SmallVector<Value> sizes;
   for (int64_t dim = 0; dim < logical.getRank(); ++dim)
@@ -28,7 +28,7 @@ SmallVector<Value> kernels::getSizes(OpBuilder &builder, Location loc, Value val
 }
 
 Extents kernels::getExtents(OpBuilder &builder, Location loc, Value value,
-                        RankedTensorType logical) {
+                            RankedTensorType logical) {
   IndexMath math(builder, loc);
   SmallVector<Value> sizes = getSizes(builder, loc, value, logical);
   Extents extents{math.constant(1), math.constant(1), 1};
@@ -75,8 +75,8 @@ Value ResultBuffer::asTensor(OpBuilder &builder, Location loc) const {
       builder, loc, tensorType, memref, /*restrict=*/true, /*writable=*/true);
   if (!holdsBits)
     return tensor;
-  return arith::TruncIOp::create(
-      builder, loc, tensorType.clone(builder.getI1Type()), tensor);
+  return arith::TruncIOp::create(builder, loc,
+                                 tensorType.clone(builder.getI1Type()), tensor);
 }
 
 /// The bytes of a batch of tiled scales.
@@ -95,8 +95,8 @@ ResultBuffer kernels::allocateResult(OpBuilder &builder, Location loc,
   for (auto [dim, extent] : llvm::enumerate(storage.getShape())) {
     if (!ShapedType::isDynamic(extent))
       continue;
-    bool isTileBytes = tiled && static_cast<int64_t>(dim) + 1 ==
-                                    storage.getRank();
+    bool isTileBytes =
+        tiled && static_cast<int64_t>(dim) + 1 == storage.getRank();
     if (!isTileBytes) {
       dynamicSizes.push_back(sizes[dim]);
       continue;
@@ -110,7 +110,8 @@ ResultBuffer kernels::allocateResult(OpBuilder &builder, Location loc,
   if (result.holdsBits)
     storage = storage.clone(builder.getI8Type());
   result.memref = memref::AllocOp::create(
-      builder, loc, MemRefType::get(storage.getShape(), storage.getElementType()),
+      builder, loc,
+      MemRefType::get(storage.getShape(), storage.getElementType()),
       dynamicSizes, builder.getI64IntegerAttr(64));
   result.flat = flatten(builder, loc, result.memref);
   if (tiled)
@@ -119,7 +120,7 @@ ResultBuffer kernels::allocateResult(OpBuilder &builder, Location loc,
 }
 
 SmallVector<Value> kernels::getScaleSizes(IndexMath &math, const Format &format,
-                                      ArrayRef<Value> sizes) {
+                                          ArrayRef<Value> sizes) {
   SmallVector<Value> scaleSizes(sizes);
   scaleSizes.back() = math.ceilDiv(scaleSizes.back(), format.blockCols);
   if (scaleSizes.size() >= 2) {
@@ -129,9 +130,10 @@ SmallVector<Value> kernels::getScaleSizes(IndexMath &math, const Format &format,
   return scaleSizes;
 }
 
-void kernels::requireScalesOf(OpBuilder &builder, Location loc, const Twine &what,
-                          const Format &format, ArrayRef<Value> sizes,
-                          Value scales, RankedTensorType logical) {
+void kernels::requireScalesOf(OpBuilder &builder, Location loc,
+                              const Twine &what, const Format &format,
+                              ArrayRef<Value> sizes, Value scales,
+                              RankedTensorType logical) {
   IndexMath math(builder, loc);
   SmallVector<Value> expected = getScaleSizes(math, format, sizes);
   if (!isa_and_present<Tiled128x4Attr>(logical.getEncoding())) {
@@ -148,7 +150,7 @@ void kernels::requireScalesOf(OpBuilder &builder, Location loc, const Twine &wha
 }
 
 Value kernels::allocateFlat(OpBuilder &builder, Location loc, Type element,
-                        Value size) {
+                            Value size) {
   return memref::AllocOp::create(builder, loc, flatType(element),
                                  ValueRange{size},
                                  builder.getI64IntegerAttr(64));

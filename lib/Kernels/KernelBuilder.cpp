@@ -58,15 +58,16 @@ MemRefType blockscale::kernels::flatType(Type element) {
   return MemRefType::get({ShapedType::kDynamic}, element);
 }
 
-Value blockscale::kernels::flatten(OpBuilder &builder, Location loc, Value buffer) {
+Value blockscale::kernels::flatten(OpBuilder &builder, Location loc,
+                                   Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
   IndexMath math(builder, loc);
   Value size = math.constant(1);
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
-    size = math.mul(size, type.isDynamicDim(dim)
-                              ? memref::DimOp::create(builder, loc, buffer, dim)
-                                    .getResult()
-                              : math.constant(type.getDimSize(dim)));
+    size = math.mul(
+        size, type.isDynamicDim(dim)
+                  ? memref::DimOp::create(builder, loc, buffer, dim).getResult()
+                  : math.constant(type.getDimSize(dim)));
   return memref::ReinterpretCastOp::create(
       builder, loc, flatType(type.getElementType()), buffer,
       builder.getIndexAttr(0), ArrayRef<OpFoldResult>{size},

@@ -39,8 +39,8 @@ Value kernels::roundReals(IRValueBuilder &b, Value reals, Type element) {
                                  withLanesOf(element, reals.getType()), reals);
 }
 
-Value kernels::loadReals(IRValueBuilder &b, Value buffer, Value index, int64_t lanes,
-                         int64_t valid, int64_t alignment) {
+Value kernels::loadReals(IRValueBuilder &b, Value buffer, Value index,
+                         int64_t lanes, int64_t valid, int64_t alignment) {
   OpBuilder &builder = b.getBuilder();
   Type element = elementOf(buffer);
   auto type = VectorType::get({lanes}, element);
@@ -88,10 +88,9 @@ Value kernels::loadCodes(IRValueBuilder &b, Value buffer, Value index,
   if (packed)
     index = IndexMath(builder, loc).div(index, 2);
   auto byteType = VectorType::get({bytes}, builder.getI8Type());
-  Value loaded = vector::LoadOp::create(builder, loc, byteType, buffer,
-                                        ValueRange{index},
-                                        /*nontemporal=*/false,
-                                        llvm::MaybeAlign(alignment));
+  Value loaded = vector::LoadOp::create(
+      builder, loc, byteType, buffer, ValueRange{index},
+      /*nontemporal=*/false, llvm::MaybeAlign(alignment));
   auto wideType = VectorType::get({bytes}, builder.getI32Type());
   Value wide = arith::ExtUIOp::create(builder, loc, wideType, loaded);
   if (!packed)
@@ -150,9 +149,9 @@ void kernels::forEachBlock(
         scf::YieldOp::create(inner, loc);
       };
     };
-    Value isLast = arith::CmpIOp::create(itemLoop, loc,
-                                         arith::CmpIPredicate::eq, blockCol,
-                                         at.constant(fullBlocks));
+    Value isLast =
+        arith::CmpIOp::create(itemLoop, loc, arith::CmpIPredicate::eq, blockCol,
+                              at.constant(fullBlocks));
     scf::IfOp::create(itemLoop, loc, isLast, branch(rest), branch(blockCols));
   });
 }
@@ -167,7 +166,8 @@ Value kernels::itemsOf(IndexMath &math, ItemSize itemSize, Value rows,
 Value kernels::loadScalarCode(IRValueBuilder &b, Value buffer, Value index) {
   OpBuilder &builder = b.getBuilder();
   Location loc = b.getLoc();
-  Value loaded = memref::LoadOp::create(builder, loc, buffer, ValueRange{index});
+  Value loaded =
+      memref::LoadOp::create(builder, loc, buffer, ValueRange{index});
   unsigned width = loaded.getType().getIntOrFloatBitWidth();
   if (isa<FloatType>(loaded.getType()))
     loaded = arith::BitcastOp::create(builder, loc,
@@ -178,7 +178,7 @@ Value kernels::loadScalarCode(IRValueBuilder &b, Value buffer, Value index) {
 }
 
 void kernels::storeScalarCode(IRValueBuilder &b, Value code, Value buffer,
-                          Value index) {
+                              Value index) {
   OpBuilder &builder = b.getBuilder();
   Location loc = b.getLoc();
   Type element = elementOf(buffer);

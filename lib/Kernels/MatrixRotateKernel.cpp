@@ -89,7 +89,8 @@ static void multiplyRun(IRValueBuilder &b, Value source, Value result,
   Location loc = b.getLoc();
   IndexMath math(builder, loc);
   auto lanes = VectorType::get({size}, builder.getF32Type());
-  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(lanes));
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(lanes));
   auto sum = scf::ForOp::create(
       builder, loc, math.constant(0), math.constant(size), math.constant(1),
       zero, [&](OpBuilder &inner, Location, Value i, ValueRange sofar) {
@@ -110,7 +111,8 @@ static void multiplyColumns(IRValueBuilder &b, Value source, Value result,
   Location loc = b.getLoc();
   IndexMath math(builder, loc);
   auto lanes = VectorType::get({kColumnLanes}, builder.getF32Type());
-  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(lanes));
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(lanes));
   Value first = math.constant(0), last = math.constant(size);
   forRange(builder, loc, first, last, 1, [&](OpBuilder &rows, Value j) {
     IndexMath out(rows, loc);
@@ -160,9 +162,8 @@ LowerMatrixRotate::matchAndRewrite(RotateOp op, OpAdaptor adaptor,
   Value signs = adaptor.getSignValues()
                     ? inputBuffer(rewriter, loc, adaptor.getSignValues())
                     : Value();
-  Value matrix =
-      prepareMatrix(rewriter, op,
-                    inputBuffer(rewriter, loc, adaptor.getMatrix()), signs);
+  Value matrix = prepareMatrix(
+      rewriter, op, inputBuffer(rewriter, loc, adaptor.getMatrix()), signs);
   ResultBuffer result = allocateResult(rewriter, loc, kernelSet, type, sizes);
   KernelArgs args;
   args.add(inputBuffer(rewriter, loc, adaptor.getSource()));

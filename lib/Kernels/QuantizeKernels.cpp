@@ -45,8 +45,7 @@ LowerQuantize::matchAndRewrite(QuantizeOp op, OpAdaptor adaptor,
                    format, blockTensorType);
   RowWalk walk = RowWalk::make(format, type, elementsType, blockTensorType,
                                kernelSet, isSingleBatch(extents));
-  SmallVector<Value> sizes =
-      getSizes(rewriter, loc, adaptor.getSource(), type);
+  SmallVector<Value> sizes = getSizes(rewriter, loc, adaptor.getSource(), type);
   auto requireScales = [&](const char *what, Value original, Value scales) {
     if (scales)
       requireScalesOf(rewriter, loc, Twine("quantize: ") + what, format, sizes,
@@ -55,7 +54,8 @@ LowerQuantize::matchAndRewrite(QuantizeOp op, OpAdaptor adaptor,
   requireScales("scales", op.getScales(), adaptor.getScales());
   requireScales("zero points", op.getZeros(), adaptor.getZeros());
   requireScales("encode factors", op.getEncode(), adaptor.getEncode());
-  ResultBuffer result = allocateResult(rewriter, loc, kernelSet, elementsType, sizes);
+  ResultBuffer result =
+      allocateResult(rewriter, loc, kernelSet, elementsType, sizes);
   KernelArgs args;
   size_t source = *args.add(inputBuffer(rewriter, loc, adaptor.getSource()));
   size_t elements = *args.add(result.flat);
@@ -86,8 +86,8 @@ LowerQuantize::matchAndRewrite(QuantizeOp op, OpAdaptor adaptor,
                                   at.valid, walk.realAlignment);
               std::optional<Value> random;
               if (seed)
-                random = randomLanesAt(b, at.element, format.blockCols,
-                                       seedWords);
+                random =
+                    randomLanesAt(b, at.element, format.blockCols, seedWords);
               Value codes;
               if (factors) {
                 Value factor = loadReal(b, args[*factors], at.factor);
@@ -97,8 +97,8 @@ LowerQuantize::matchAndRewrite(QuantizeOp op, OpAdaptor adaptor,
                 if (tensorScale)
                   tensor = firstReal(b, args[*tensorScale]);
                 if (zeros)
-                  zero = loadZero(
-                      b, format, loadScalarCode(b, args[*zeros], at.factor));
+                  zero = loadZero(b, format,
+                                  loadScalarCode(b, args[*zeros], at.factor));
                 Value scale = loadScalarCode(b, args[*scales], at.scale);
                 codes = encodeByScale(b, format, x,
                                       divisor(b, format, scale, tensor), zero,
@@ -139,7 +139,8 @@ LowerDequantize::matchAndRewrite(DequantizeOp op, OpAdaptor adaptor,
     requireScalesOf(rewriter, loc, "dequantize: zero points", format, sizes,
                     adaptor.getZeros(),
                     cast<RankedTensorType>(op.getZeros().getType()));
-  ResultBuffer result = allocateResult(rewriter, loc, kernelSet, resultType, sizes);
+  ResultBuffer result =
+      allocateResult(rewriter, loc, kernelSet, resultType, sizes);
   KernelArgs args;
   size_t elements =
       *args.add(inputBuffer(rewriter, loc, adaptor.getElements()));
@@ -160,13 +161,13 @@ LowerDequantize::matchAndRewrite(DequantizeOp op, OpAdaptor adaptor,
         walk.emit(
             builder, loc, begin, end, args[rows],
             [&](IRValueBuilder &b, const RowWalk::BlockPosition &at) {
-              Value codes = loadCodes(b, args[elements], at.element,
-                                      format.blockCols, format.element.width(),
-                                      walk.elementAlignment);
+              Value codes =
+                  loadCodes(b, args[elements], at.element, format.blockCols,
+                            format.element.width(), walk.elementAlignment);
               std::optional<Value> zero, tensor;
               if (zeros)
-                zero = loadZero(
-                    b, format, loadScalarCode(b, args[*zeros], at.factor));
+                zero = loadZero(b, format,
+                                loadScalarCode(b, args[*zeros], at.factor));
               if (tensorScale)
                 tensor = firstReal(b, args[*tensorScale]);
               Value scale = decodeScale(
@@ -185,8 +186,8 @@ LowerDequantize::matchAndRewrite(DequantizeOp op, OpAdaptor adaptor,
 }
 
 void kernels::populateQuantizeKernels(RewritePatternSet &patterns,
-                                  const TypeConverter &converter,
-                                  KernelSet &kernelSet) {
-  patterns.add<LowerQuantize, LowerDequantize>(
-      converter, patterns.getContext(), kernelSet);
+                                      const TypeConverter &converter,
+                                      KernelSet &kernelSet) {
+  patterns.add<LowerQuantize, LowerDequantize>(converter, patterns.getContext(),
+                                               kernelSet);
 }

@@ -34,8 +34,7 @@ LowerRelayout::matchAndRewrite(RelayoutOp op, OpAdaptor adaptor,
            << fromType;
   SmallVector<Value> sizes =
       getSizes(rewriter, loc, adaptor.getSource(), fromType);
-  Extents extents =
-      getExtents(rewriter, loc, adaptor.getSource(), fromType);
+  Extents extents = getExtents(rewriter, loc, adaptor.getSource(), fromType);
   ResultBuffer result = allocateResult(rewriter, loc, kernelSet, toType, sizes);
   SmallVector<Value> args{inputBuffer(rewriter, loc, adaptor.getSource()),
                           result.flat, extents.rows};
@@ -64,13 +63,13 @@ LowerRelayout::matchAndRewrite(RelayoutOp op, OpAdaptor adaptor,
       });
   IndexMath math(rewriter, loc);
   kernelSet.launch(rewriter, loc, kernel, extents.allRows(math),
-                 grainFor(math, math.constant(extents.cols)), args);
+                   grainFor(math, math.constant(extents.cols)), args);
   rewriter.replaceOp(op, result.asTensor(rewriter, loc));
   return success();
 }
 
 void kernels::populateRelayoutKernel(RewritePatternSet &patterns,
-                                 const TypeConverter &converter,
-                                 KernelSet &kernelSet) {
+                                     const TypeConverter &converter,
+                                     KernelSet &kernelSet) {
   patterns.add<LowerRelayout>(converter, patterns.getContext(), kernelSet);
 }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "RotateSigns.h"
 #include "blockscale/Kernels/HostSide.h"
-#include "blockscale/Kernels/Patterns.h"
 #include "blockscale/Kernels/LaneAccess.h"
+#include "blockscale/Kernels/Patterns.h"
 #include "blockscale/Kernels/SizeChecks.h"
 
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
@@ -30,8 +30,8 @@ struct LowerRotate : KernelPattern<RotateOp> {
 } // namespace
 
 /// One run of `size` consecutive values at `index`.
-static void rotateRun(IRValueBuilder &b, Value source, Value result, Value index,
-                      int64_t size, Value signBits, bool inverse,
+static void rotateRun(IRValueBuilder &b, Value source, Value result,
+                      Value index, int64_t size, Value signBits, bool inverse,
                       int64_t alignment) {
   Value x = loadReals(b, source, index, size, size, alignment);
   if (!inverse)
@@ -147,13 +147,13 @@ LowerRotate::matchAndRewrite(RotateOp op, OpAdaptor adaptor,
         });
       });
   kernelSet.launch(rewriter, loc, kernel, math.mul(outer, runs),
-                 grainFor(math, math.constant(size * inner)), args);
+                   grainFor(math, math.constant(size * inner)), args);
   rewriter.replaceOp(op, result.asTensor(rewriter, loc));
   return success();
 }
 
 void kernels::populateRotateKernel(RewritePatternSet &patterns,
-                               const TypeConverter &converter,
-                               KernelSet &kernelSet) {
+                                   const TypeConverter &converter,
+                                   KernelSet &kernelSet) {
   patterns.add<LowerRotate>(converter, patterns.getContext(), kernelSet);
 }

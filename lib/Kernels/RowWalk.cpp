@@ -65,8 +65,7 @@ bool kernels::isTiled(Value scales) {
 }
 
 Value kernels::firstReal(IRValueBuilder &b, Value buffer) {
-  Value zero =
-      arith::ConstantIndexOp::create(b.getBuilder(), b.getLoc(), 0);
+  Value zero = arith::ConstantIndexOp::create(b.getBuilder(), b.getLoc(), 0);
   return loadReal(b, buffer, zero);
 }
 
@@ -75,7 +74,7 @@ Value kernels::optionalBuffer(OpBuilder &builder, Location loc, Value tensor) {
 }
 
 std::pair<Value, Value> kernels::splitWords(OpBuilder &builder, Location loc,
-                                          Value wide) {
+                                            Value wide) {
   Type i32 = builder.getI32Type();
   Value shift = arith::ConstantIntOp::create(builder, loc, 32, 64);
   Value high = arith::ShRUIOp::create(builder, loc, wide, shift);
@@ -86,8 +85,7 @@ std::pair<Value, Value> kernels::splitWords(OpBuilder &builder, Location loc,
 std::pair<Value, Value> kernels::loadSeed(OpBuilder &builder, Location loc,
                                           Value buffer) {
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
-  Value wide =
-      memref::LoadOp::create(builder, loc, buffer, ValueRange{zero});
+  Value wide = memref::LoadOp::create(builder, loc, buffer, ValueRange{zero});
   return splitWords(builder, loc, wide);
 }
 

@@ -21,22 +21,22 @@ struct RowWalk {
   int64_t realAlignment, elementAlignment;
 
   struct BlockPosition {
-    mlir::Value real;        ///< Index of the first value in the real tensor.
-    mlir::Value element;     ///< Index of the first element.
-    mlir::Value scale;       ///< Index of the block's scale.
-    mlir::Value factor;      ///< Index of its zero point and encode factor.
-    int64_t valid = 0; ///< Values of the block that exist.
+    mlir::Value real;    ///< Index of the first value in the real tensor.
+    mlir::Value element; ///< Index of the first element.
+    mlir::Value scale;   ///< Index of the block's scale.
+    mlir::Value factor;  ///< Index of its zero point and encode factor.
+    int64_t valid = 0;   ///< Values of the block that exist.
   };
 
   /// `scales` are the scales, or what has their shape.
   static RowWalk make(const Format &format, mlir::RankedTensorType real,
                       mlir::RankedTensorType elements,
-                      mlir::RankedTensorType scales,
-                      const KernelSet &kernelSet, bool singleBatch);
+                      mlir::RankedTensorType scales, const KernelSet &kernelSet,
+                      bool singleBatch);
 
   /// Items are rows; `rows` are those of a batch.
-  void emit(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value begin, mlir::Value end,
-            mlir::Value rows,
+  void emit(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value begin,
+            mlir::Value end, mlir::Value rows,
             llvm::function_ref<void(IRValueBuilder &, const BlockPosition &)>
                 body) const;
 };

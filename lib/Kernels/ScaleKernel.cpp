@@ -16,9 +16,8 @@ void ScaleKernel::emitElements(IRValueBuilder &b, const BlockRows &block,
     zero = loadZero(b, format, storeZero(b, format, chosen.zero));
   if (format.hasTensorScale)
     tensor = choice.level.decode;
-  Value factor = target.byFactor
-                     ? chosen.encode
-                     : divisor(b, format, chosen.scaleCode, tensor);
+  Value factor = target.byFactor ? chosen.encode
+                                 : divisor(b, format, chosen.scaleCode, tensor);
   std::pair<Value, Value> seedWords;
   if (target.seed)
     seedWords = loadSeed(b.getBuilder(), b.getLoc(), target.seed);
@@ -33,11 +32,11 @@ void ScaleKernel::emitElements(IRValueBuilder &b, const BlockRows &block,
         std::optional<Value> random;
         if (target.seed)
           random = randomLanesAt(b, index, format.blockCols, seedWords);
-        Value codes = target.byFactor
-                          ? encodeByFactor(b, format, x, factor,
-                                           target.rounding, random)
-                          : encodeByScale(b, format, x, factor, zero,
-                                          target.rounding, random);
+        Value codes =
+            target.byFactor
+                ? encodeByFactor(b, format, x, factor, target.rounding, random)
+                : encodeByScale(b, format, x, factor, zero, target.rounding,
+                                random);
         storeCodes(b, codes, target.elements, index, format.element.width(),
                    target.alignment);
         return {};
@@ -70,12 +69,11 @@ void ScaleKernel::emit(OpBuilder &builder, Location loc, Value begin,
     choice.setStoredLevel(builder, loc, level);
   else
     choice.setLevel(builder, loc, {});
-  forEachBlock(builder, loc, itemSize, begin, end, choice.cols,
-               choice.format.blockCols,
-               [&](OpBuilder &inner, Value item, Value blockCol,
-                   int64_t valid) {
-                 BlockRows block = choice.rowsOf(inner, loc, rows, item,
-                                                 blockCol, valid);
-                 emitBlock(inner, loc, block, blockCol);
-               });
+  forEachBlock(
+      builder, loc, itemSize, begin, end, choice.cols, choice.format.blockCols,
+      [&](OpBuilder &inner, Value item, Value blockCol, int64_t valid) {
+        BlockRows block =
+            choice.rowsOf(inner, loc, rows, item, blockCol, valid);
+        emitBlock(inner, loc, block, blockCol);
+      });
 }

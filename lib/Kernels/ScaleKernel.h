@@ -25,7 +25,8 @@ struct ScaleKernel {
   ScaleAddress scaleAddress;
   /// Zero points and encode factors are linear.
   ScaleAddress factorAddress;
-  /// Buffers; level (see storeLevel), zeros and factors may be null. `rows` are those of a batch.
+  /// Buffers; level (see storeLevel), zeros and factors may be null. `rows` are
+  /// those of a batch.
   mlir::Value rows, scales, level, zeros, factors;
   llvm::SmallVector<FusedElements, 1> fused = {};
 

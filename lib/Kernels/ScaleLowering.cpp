@@ -84,9 +84,9 @@ LowerScale::matchAndRewrite(ScaleOp op, OpAdaptor adaptor,
   const ScaleRule &rule = op.getRule().getValue();
   auto type = op.getSource().getType();
   IndexMath math(rewriter, loc);
-  Extents extents = blockExtents(
-      math, getExtents(rewriter, loc, adaptor.getSource(), type), format,
-      cast<RankedTensorType>(op.getScales().getType()));
+  Extents extents =
+      blockExtents(math, getExtents(rewriter, loc, adaptor.getSource(), type),
+                   format, cast<RankedTensorType>(op.getScales().getType()));
   Value source = inputBuffer(rewriter, loc, adaptor.getSource());
 
   KernelArgs args;
@@ -141,9 +141,9 @@ LowerScale::matchAndRewrite(ScaleOp op, OpAdaptor adaptor,
   SmallVector<Fused> fused;
   for (QuantizeOp quantize : fusableQuantizations(op)) {
     auto elementsType = quantize.getElements().getType();
-    ResultBuffer buffer = allocateResult(
-        rewriter, loc, kernelSet, elementsType,
-        getSizes(rewriter, loc, adaptor.getSource(), type));
+    ResultBuffer buffer =
+        allocateResult(rewriter, loc, kernelSet, elementsType,
+                       getSizes(rewriter, loc, adaptor.getSource(), type));
     Fused entry{quantize, *args.add(buffer.flat), std::nullopt,
                 buffer.asTensor(rewriter, loc)};
     if (quantize.getSeed())
@@ -162,8 +162,8 @@ LowerScale::matchAndRewrite(ScaleOp op, OpAdaptor adaptor,
                                             scalesType.getElementType()));
   std::string key =
       kernelKey("scale", source.getType(), extents.cols, format.text(),
-                rule.text(), scaleAddress.isTiled(),
-                factorsArg.has_value(), fusedKey, isSingleBatch(extents));
+                rule.text(), scaleAddress.isTiled(), factorsArg.has_value(),
+                fusedKey, isSingleBatch(extents));
   func::FuncOp kernel = kernelSet.getOrCreate(
       loc, "blockscale_scale", key, args.types(),
       [&](OpBuilder &builder, Location loc, Value begin, Value end,
@@ -174,17 +174,16 @@ LowerScale::matchAndRewrite(ScaleOp op, OpAdaptor adaptor,
         int64_t alignment = alignmentOf(
             kernelSet.bufferAlignment(), extents.cols, format.blockCols,
             type.getElementType().getIntOrFloatBitWidth());
-        ScaleKernel kernel{
-            BlockChoice{format, rule, extents.cols, alignment, args[sourceArg],
-                        isSingleBatch(extents)},
-            kernelSet.itemSize(),
-            scaleAddress,
-            linear,
-            args[rowsArg],
-            args[scalesArg],
-            optional(levelArg),
-            optional(zerosArg),
-            optional(factorsArg)};
+        ScaleKernel kernel{BlockChoice{format, rule, extents.cols, alignment,
+                                       args[sourceArg], isSingleBatch(extents)},
+                           kernelSet.itemSize(),
+                           scaleAddress,
+                           linear,
+                           args[rowsArg],
+                           args[scalesArg],
+                           optional(levelArg),
+                           optional(zerosArg),
+                           optional(factorsArg)};
         for (Fused &entry : fused) {
           auto elementsType = entry.op.getElements().getType();
           int64_t paddedCols = elementsType.getShape().back();
@@ -217,8 +216,7 @@ LowerScale::matchAndRewrite(ScaleOp op, OpAdaptor adaptor,
 
 void LowerScale::launchLevel(OpBuilder &builder, Location loc,
                              const Format &format, const ScaleRule &rule,
-                             Value amax, Value level,
-                             Value tensorScale) const {
+                             Value amax, Value level, Value tensorScale) const {
   IndexMath math(builder, loc);
   func::FuncOp kernel = kernelSet.getOrCreate(
       loc, "blockscale_level",
@@ -238,7 +236,7 @@ void LowerScale::launchLevel(OpBuilder &builder, Location loc,
 }
 
 void kernels::populateScaleKernel(RewritePatternSet &patterns,
-                              const TypeConverter &converter,
-                              KernelSet &kernelSet) {
+                                  const TypeConverter &converter,
+                                  KernelSet &kernelSet) {
   patterns.add<LowerScale>(converter, patterns.getContext(), kernelSet);
 }

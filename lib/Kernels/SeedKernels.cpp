@@ -50,8 +50,8 @@ struct LowerDeriveSeed : KernelPattern<DeriveSeedOp> {
           forRange(builder, loc, begin, end, 1, [&](OpBuilder &inner, Value i) {
             Value base =
                 memref::LoadOp::create(inner, loc, args[0], ValueRange{i});
-            Value stride = arith::ConstantIntOp::create(
-                inner, loc, int64_t(offset), 64);
+            Value stride =
+                arith::ConstantIntOp::create(inner, loc, int64_t(offset), 64);
             Value z = arith::AddIOp::create(inner, loc, base, stride);
             memref::StoreOp::create(inner, loc, mix(inner, loc, z), args[1],
                                     ValueRange{i});
@@ -74,8 +74,8 @@ struct LowerRandomSigns : KernelPattern<RandomSignsOp> {
     IndexMath math(rewriter, loc);
     RankedTensorType type = op.getResult().getType();
     int64_t count = type.getDimSize(0);
-    ResultBuffer result = allocateResult(rewriter, loc, kernelSet, type,
-                                         {math.constant(count)});
+    ResultBuffer result =
+        allocateResult(rewriter, loc, kernelSet, type, {math.constant(count)});
     Value seed = inputBuffer(rewriter, loc, adaptor.getSeed());
     func::FuncOp kernel = kernelSet.getOrCreate(
         loc, "blockscale_random_signs", kernelKey("random_signs", count),

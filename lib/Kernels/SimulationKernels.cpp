@@ -52,17 +52,17 @@ struct SimulationArgs {
                  OpTy op, Adaptor adaptor) {
     const Format &format = op.getFormat().getValue();
     IndexMath math(builder, loc);
-    Extents extents = getExtents(builder, loc, adaptor.getSource(),
-                                 op.getSource().getType());
+    Extents extents =
+        getExtents(builder, loc, adaptor.getSource(), op.getSource().getType());
     Value buffer = inputBuffer(builder, loc, adaptor.getSource());
     source = *args.add(buffer);
     rows = *args.add(extents.rows);
     if (adaptor.getAmax())
       amax = args.add(inputBuffer(builder, loc, adaptor.getAmax()));
     else if (format.hasTensorScale)
-      amax = args.add(
-          launchAmax(builder, loc, kernelSet, buffer,
-                     math.mul(extents.allRows(math), extents.cols)));
+      amax =
+          args.add(launchAmax(builder, loc, kernelSet, buffer,
+                              math.mul(extents.allRows(math), extents.cols)));
     seed = args.add(optionalBuffer(builder, loc, adaptor.getSeed()));
     rowsOfBlocks =
         math.mul(extents.batch, math.ceilDiv(extents.rows, format.blockRows));
@@ -80,12 +80,13 @@ struct SimulationArgs {
     int64_t alignment =
         alignmentOf(kernelSet.bufferAlignment(), cols, format.blockCols,
                     type.getElementType().getIntOrFloatBitWidth());
-    return {{format, op.getRule().getValue(), cols, alignment, args[source], {}},
-            op.getRounding(),
-            kernelSet.itemSize(),
-            args[rows],
-            optional(amax),
-            optional(seed)};
+    return {
+        {format, op.getRule().getValue(), cols, alignment, args[source], {}},
+        op.getRounding(),
+        kernelSet.itemSize(),
+        args[rows],
+        optional(amax),
+        optional(seed)};
   }
 
   template <typename OpTy> std::string keyOf(StringRef name, OpTy op) const {
@@ -116,9 +117,8 @@ SmallVector<Value> Simulation::overRows(OpBuilder &builder, Location loc,
     zero = loadZero(outside, format, storeZero(outside, format, chosen.zero));
   Value scale = decodeScale(outside, format.scale, chosen.scaleCode);
   bool byFactor = choice.rule.hasEncodeFactor();
-  Value encode =
-      byFactor ? chosen.encode
-               : divisor(outside, format, chosen.scaleCode, tensor);
+  Value encode = byFactor ? chosen.encode
+                          : divisor(outside, format, chosen.scaleCode, tensor);
   int64_t paddedCols = (choice.cols + format.blockCols - 1) / format.blockCols *
                        format.blockCols;
   return choice.overRows(
@@ -141,11 +141,10 @@ SmallVector<Value> Simulation::overRows(OpBuilder &builder, Location loc,
       });
 }
 
-void Simulation::emit(
-    OpBuilder &builder, Location loc, Value begin, Value end,
-    llvm::function_ref<void(OpBuilder &, const BlockRows &, Value,
-                            std::pair<Value, Value>)>
-        body) {
+void Simulation::emit(OpBuilder &builder, Location loc, Value begin, Value end,
+                      llvm::function_ref<void(OpBuilder &, const BlockRows &,
+                                              Value, std::pair<Value, Value>)>
+                          body) {
   choice.setLevel(builder, loc, amax);
   std::pair<Value, Value> seedWords;
   if (seed)
@@ -172,9 +171,9 @@ struct LowerFakeQuantize : KernelPattern<FakeQuantizeOp> {
     auto type = op.getSource().getType();
     IndexMath math(rewriter, loc);
     SimulationArgs shared(rewriter, loc, kernelSet, op, adaptor);
-    ResultBuffer result = allocateResult(
-        rewriter, loc, kernelSet, type,
-        getSizes(rewriter, loc, adaptor.getSource(), type));
+    ResultBuffer result =
+        allocateResult(rewriter, loc, kernelSet, type,
+                       getSizes(rewriter, loc, adaptor.getSource(), type));
     size_t out = *shared.args.add(result.flat);
     bool residual = op.getResidual();
     func::FuncOp kernel = kernelSet.getOrCreate(
@@ -203,12 +202,11 @@ struct LowerFakeQuantize : KernelPattern<FakeQuantizeOp> {
               });
         });
     int64_t cols = type.getShape().back();
-    kernelSet.launch(
-        rewriter, loc, kernel,
-        itemsOf(math, kernelSet.itemSize(), shared.rowsOfBlocks, cols,
-                format.blockCols),
-        grainFor(math, math.constant(cols * format.blockRows)),
-        shared.args.values);
+    kernelSet.launch(rewriter, loc, kernel,
+                     itemsOf(math, kernelSet.itemSize(), shared.rowsOfBlocks,
+                             cols, format.blockCols),
+                     grainFor(math, math.constant(cols * format.blockRows)),
+                     shared.args.values);
     rewriter.replaceOp(op, result.asTensor(rewriter, loc));
     return success();
   }
@@ -241,8 +239,8 @@ static Value sumOfSquares(IRValueBuilder &b, Value lanes, int64_t valid) {
   Type wideType = withLanesOf(builder.getF64Type(), lanes.getType());
   Value wide = arith::ExtFOp::create(builder, loc, wideType, lanes);
   Value squares = arith::MulFOp::create(builder, loc, wide, wide);
-  Value zero = arith::ConstantOp::create(builder, loc,
-                                         builder.getF64FloatAttr(0.0));
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getF64FloatAttr(0.0));
   return vector::ReductionOp::create(builder, loc, vector::CombiningKind::ADD,
                                      squares, zero);
 }
@@ -260,8 +258,7 @@ LogicalResult LowerQuantizationError::matchAndRewrite(
   Type f64 = rewriter.getF64Type();
   // Two sums for each row of each block.
   int64_t slots = 2 * format.blockRows;
-  Value partials =
-      allocateFlat(rewriter, loc, f64, math.mul(blocks, slots));
+  Value partials = allocateFlat(rewriter, loc, f64, math.mul(blocks, slots));
   if (format.blockRows != 1)
     kernelSet.fillZero(rewriter, loc, partials);
   size_t out = *shared.args.add(partials);
@@ -286,16 +283,15 @@ LogicalResult LowerQuantizationError::matchAndRewrite(
                                       block.blockRow),
                                blockCols),
                         blockCol);
-                    Value slot = at.add(at.mul(blockIndex, slots),
-                                        at.mul(row, 2));
+                    Value slot =
+                        at.add(at.mul(blockIndex, slots), at.mul(row, 2));
                     Value error =
                         sumOfSquares(b, b.fsub(x, quantized), block.valid);
                     memref::StoreOp::create(body, loc, error, args[out],
                                             ValueRange{slot});
-                    memref::StoreOp::create(body, loc,
-                                            sumOfSquares(b, x, block.valid),
-                                            args[out],
-                                            ValueRange{at.add(slot, 1)});
+                    memref::StoreOp::create(
+                        body, loc, sumOfSquares(b, x, block.valid), args[out],
+                        ValueRange{at.add(slot, 1)});
                     return {};
                   });
             });
@@ -305,9 +301,8 @@ LogicalResult LowerQuantizationError::matchAndRewrite(
                            cols, format.blockCols),
                    grainFor(math, math.constant(cols * format.blockRows)),
                    shared.args.values);
-  ResultBuffer result = allocateResult(rewriter, loc, kernelSet,
-                                       op.getResult().getType(),
-                                       {math.constant(2)});
+  ResultBuffer result = allocateResult(
+      rewriter, loc, kernelSet, op.getResult().getType(), {math.constant(2)});
   sumPartials(rewriter, loc, partials, math.mul(blocks, format.blockRows),
               result.flat);
   rewriter.replaceOp(op, result.asTensor(rewriter, loc));
@@ -324,24 +319,26 @@ void LowerQuantizationError::sumPartials(OpBuilder &builder, Location loc,
       [&](OpBuilder &builder, Location loc, Value begin, Value end,
           ValueRange args) {
         // Item 0 sums the errors, item 1 the squares of the tensor.
-        forRange(builder, loc, begin, end, 1, [&](OpBuilder &body, Value which) {
-          IndexMath bounds(body, loc);
-          Value zero =
-              arith::ConstantOp::create(body, loc, body.getF64FloatAttr(0.0));
-          auto loop = scf::ForOp::create(
-              body, loc, bounds.constant(0), args[2], bounds.constant(1), zero,
-              [&](OpBuilder &inner, Location, Value i, ValueRange sofar) {
-                IndexMath at(inner, loc);
-                Value term = memref::LoadOp::create(
-                    inner, loc, args[0],
-                    ValueRange{at.add(at.mul(i, 2), which)});
-                Value next =
-                    arith::AddFOp::create(inner, loc, sofar[0], term);
-                scf::YieldOp::create(inner, loc, next);
-              });
-          memref::StoreOp::create(body, loc, loop.getResult(0), args[1],
-                                  ValueRange{which});
-        });
+        forRange(
+            builder, loc, begin, end, 1, [&](OpBuilder &body, Value which) {
+              IndexMath bounds(body, loc);
+              Value zero = arith::ConstantOp::create(body, loc,
+                                                     body.getF64FloatAttr(0.0));
+              auto loop = scf::ForOp::create(
+                  body, loc, bounds.constant(0), args[2], bounds.constant(1),
+                  zero,
+                  [&](OpBuilder &inner, Location, Value i, ValueRange sofar) {
+                    IndexMath at(inner, loc);
+                    Value term = memref::LoadOp::create(
+                        inner, loc, args[0],
+                        ValueRange{at.add(at.mul(i, 2), which)});
+                    Value next =
+                        arith::AddFOp::create(inner, loc, sofar[0], term);
+                    scf::YieldOp::create(inner, loc, next);
+                  });
+              memref::StoreOp::create(body, loc, loop.getResult(0), args[1],
+                                      ValueRange{which});
+            });
       });
   kernelSet.launch(builder, loc, kernel, math.constant(2), math.constant(1),
                    {partials, sums, count});
@@ -392,21 +389,20 @@ struct LowerMaskClipped : KernelPattern<MaskClippedOp> {
         args.types(),
         [&](OpBuilder &builder, Location loc, Value begin, Value end,
             ValueRange args) {
-          walk.emit(
-              builder, loc, begin, end, args[rows],
-              [&](IRValueBuilder &b, const RowWalk::BlockPosition &at) {
-                std::optional<Value> tensor;
-                if (tensorScale)
-                  tensor = firstReal(b, args[*tensorScale]);
-                Value code = loadScalarCode(b, args[scales], at.scale);
-                Value x = loadReals(b, args[source], at.real, format.blockCols,
-                                    at.valid);
-                Value g = loadReals(b, args[gradient], at.real,
-                                    format.blockCols, at.valid);
-                Value kept = isWithin(b, format, x, code, tensor, limit);
-                storeReals(b, b.select(kept, g, b.f32(0)), args[out], at.real,
-                           at.valid);
-              });
+          walk.emit(builder, loc, begin, end, args[rows],
+                    [&](IRValueBuilder &b, const RowWalk::BlockPosition &at) {
+                      std::optional<Value> tensor;
+                      if (tensorScale)
+                        tensor = firstReal(b, args[*tensorScale]);
+                      Value code = loadScalarCode(b, args[scales], at.scale);
+                      Value x = loadReals(b, args[source], at.real,
+                                          format.blockCols, at.valid);
+                      Value g = loadReals(b, args[gradient], at.real,
+                                          format.blockCols, at.valid);
+                      Value kept = isWithin(b, format, x, code, tensor, limit);
+                      storeReals(b, b.select(kept, g, b.f32(0)), args[out],
+                                 at.real, at.valid);
+                    });
         });
     kernelSet.launch(rewriter, loc, kernel,
                      itemsOf(math, kernelSet.itemSize(), extents.allRows(math),

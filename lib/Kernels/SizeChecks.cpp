@@ -22,9 +22,9 @@ static LLVM::LLVMFuncOp declareFailure(ModuleOp module) {
   Type i64 = builder.getI64Type();
   return LLVM::LLVMFuncOp::create(
       builder, module.getLoc(), kFailure,
-      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
-                                  {LLVM::LLVMPointerType::get(context), i64,
-                                   i64}));
+      LLVM::LLVMFunctionType::get(
+          LLVM::LLVMVoidType::get(context),
+          {LLVM::LLVMPointerType::get(context), i64, i64}));
 }
 
 /// The address of a constant string, one global per text.
@@ -38,24 +38,23 @@ static Value addressOfText(OpBuilder &builder, Location loc, ModuleOp module,
     terminated.push_back('\0');
     auto type =
         LLVM::LLVMArrayType::get(builder.getI8Type(), terminated.size());
-    global = LLVM::GlobalOp::create(moduleBuilder, module.getLoc(), type,
-                                    /*isConstant=*/true,
-                                    LLVM::Linkage::Internal, name,
-                                    builder.getStringAttr(terminated));
+    global =
+        LLVM::GlobalOp::create(moduleBuilder, module.getLoc(), type,
+                               /*isConstant=*/true, LLVM::Linkage::Internal,
+                               name, builder.getStringAttr(terminated));
   }
   return LLVM::AddressOfOp::create(builder, loc, global);
 }
 
 void kernels::requireSize(OpBuilder &builder, Location loc, const Twine &what,
-                      Value actual, Value expected) {
+                          Value actual, Value expected) {
   if (actual == expected || (matchPattern(actual, m_Constant()) &&
                              matchPattern(expected, m_Constant())))
     return;
-  auto module =
-      builder.getBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  auto module = builder.getBlock()->getParentOp()->getParentOfType<ModuleOp>();
   LLVM::LLVMFuncOp failure = declareFailure(module);
-  Value differs = arith::CmpIOp::create(
-      builder, loc, arith::CmpIPredicate::ne, actual, expected);
+  Value differs = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
+                                        actual, expected);
   scf::IfOp::create(builder, loc, differs, [&](OpBuilder &inner, Location) {
     auto wide = [&](Value size) -> Value {
       return arith::IndexCastOp::create(inner, loc, inner.getI64Type(), size);
@@ -68,7 +67,7 @@ void kernels::requireSize(OpBuilder &builder, Location loc, const Twine &what,
 }
 
 void kernels::requireSizes(OpBuilder &builder, Location loc, const Twine &what,
-                       ArrayRef<Value> actual, ArrayRef<Value> expected) {
+                           ArrayRef<Value> actual, ArrayRef<Value> expected) {
   assert(actual.size() == expected.size() && "verifiers compare the ranks");
   for (size_t dim = 0; dim < actual.size(); ++dim)
     requireSize(builder, loc, what + ", dimension " + Twine(dim), actual[dim],

@@ -7,7 +7,6 @@
 #include "blockscale/Target/NVIDIA/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
-#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -23,10 +22,7 @@ void blockscale::addGPUKernelStage(OpPassManager &pm, StringRef chip) {
 }
 
 void blockscale::addGPULowerStage(OpPassManager &pm) {
-  pm.addPass(cpu::createApproximateMathPass());
-  arith::ArithExpandOpsPassOptions expand;
-  expand.includeBf16 = true;
-  pm.addPass(arith::createArithExpandOpsPass(expand));
+  addShortFloatPasses(pm, /*approximateAll=*/true);
   pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
@@ -62,8 +58,8 @@ static gpu::GPUModuleOp kernelsOf(ModuleOp module) {
   return module.lookupSymbol<gpu::GPUModuleOp>(nvidia::kKernelModule);
 }
 
-llvm::Expected<std::string>
-blockscale::emitKernels(ModuleOp module, const nvidia::Chip &chip) {
+llvm::Expected<std::string> blockscale::emitKernels(ModuleOp module,
+                                                    const nvidia::Chip &chip) {
   return nvidia::emitPTX(kernelsOf(module), chip);
 }
 

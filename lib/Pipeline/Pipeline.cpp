@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -86,25 +87,41 @@ void blockscale::addBufferizeStage(OpPassManager &pm) {
   pm.addPass(createConvertBufferizationToMemRefPass());
 }
 
-void blockscale::addCPULowerStage(OpPassManager &pm) {
-  pm.addPass(cpu::createExpandCopiesPass());
-  pm.addPass(createConvertLinalgToLoopsPass());
-  pm.addPass(cpu::createApproximateMathPass());
+void blockscale::addShortFloatPasses(OpPassManager &pm, bool approximateAll) {
+  // Few processors compute in bf16 and f16, and those that do differ: an
+  // operation is done in f32 and rounded once.
+  math::MathExtendToSupportedTypesOptions math;
+  pm.addPass(math::createMathExtendToSupportedTypes(math));
+  arith::ArithEmulateUnsupportedFloatsOptions arithmetic;
+  arithmetic.sourceTypeStrs = {"bf16", "f16"};
+  pm.addPass(arith::createArithEmulateUnsupportedFloats(arithmetic));
+  cpu::ApproximateMathPassOptions approximate;
+  approximate.all = approximateAll;
+  pm.addPass(cpu::createApproximateMathPass(approximate));
   // Rounding to bf16 is written in integers: the instruction of AVX512-BF16
   // flushes subnormals.
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = true;
   pm.addPass(arith::createArithExpandOpsPass(expand));
+}
+
+void blockscale::addCPULowerStage(OpPassManager &pm) {
+  pm.addPass(cpu::createExpandCopiesPass());
+  pm.addPass(createConvertLinalgToLoopsPass());
+  addShortFloatPasses(pm, /*approximateAll=*/false);
   pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(createSCFToControlFlowPass());
+  // Of vectors, an element at a time.
+  pm.addPass(createConvertMathToLibmPass());
   ConvertVectorToLLVMPassOptions vectors;
   vectors.force32BitVectorIndices = false;
   pm.addPass(createConvertVectorToLLVMPass(vectors));
   pm.addPass(createConvertMathToLLVMPass());
-  pm.addPass(createConvertMathToLibmPass());
-  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
+  FinalizeMemRefToLLVMConversionPassOptions memory;
+  memory.useGenericFunctions = true; // The runtime's, which report failure.
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass(memory));
   pm.addPass(createConvertIndexToLLVMPass());
   pm.addPass(createArithToLLVMConversionPass());
   pm.addPass(createConvertControlFlowToLLVMPass());

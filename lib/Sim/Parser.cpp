@@ -1,5 +1,5 @@
 //===-- Parser.cpp - PTX modules and declarations -------------------------*-
-//C++ -*-===//
+// C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Parser.h"

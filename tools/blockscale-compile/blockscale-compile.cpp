@@ -3,6 +3,7 @@
 #include "blockscale/Pipeline/GPUCompiler.h"
 #include "blockscale/Pipeline/Pipeline.h"
 #include "blockscale/Pipeline/Registration.h"
+#include "blockscale/Runtime/AtomicFile.h"
 #include "blockscale/Target/CPU/Codegen.h"
 #include "blockscale/Target/NVIDIA/Codegen.h"
 
@@ -22,19 +23,23 @@ static cl::OptionCategory category("blockscale-compile options");
 
 static cl::opt<std::string> inputPath(cl::Positional, cl::desc("<input.mlir>"),
                                       cl::init("-"), cl::cat(category));
-static cl::opt<std::string> outputPath("o", cl::desc("Where to write; - is "
-                                                     "standard output"),
+static cl::opt<std::string> outputPath("o",
+                                       cl::desc("Where to write; - is "
+                                                "standard output"),
                                        cl::value_desc("file"), cl::init("-"),
                                        cl::cat(category));
-static cl::opt<std::string> targetName(
-    "target", cl::desc("What to compile for: cpu (default) or a chip: sm_80, "
-                       "sm_90a, sm_120a, ..."), cl::value_desc("target"),
-    cl::init("cpu"), cl::cat(category));
-static cl::opt<std::string> processorName(
-    "cpu",
-    cl::desc("Processor of --target=cpu and of host code: native (default), x86-64-v3, "
-             "x86-64-v4, znver4, ..."),
-    cl::value_desc("name"), cl::init("native"), cl::cat(category));
+static cl::opt<std::string>
+    targetName("target",
+               cl::desc("What to compile for: cpu (default) or a chip: sm_80, "
+                        "sm_90a, sm_120a, ..."),
+               cl::value_desc("target"), cl::init("cpu"), cl::cat(category));
+static cl::opt<std::string>
+    processorName("cpu",
+                  cl::desc("Processor of --target=cpu and of host code: native "
+                           "(default), x86-64-v3, "
+                           "x86-64-v4, znver4, ..."),
+                  cl::value_desc("name"), cl::init("native"),
+                  cl::cat(category));
 
 namespace {
 enum class Emit { MLIR, LLVM, PTX, Cubin, Object, Shared };
@@ -74,14 +79,21 @@ static int fail(const Twine &message) {
   return 1;
 }
 
-/// Writes all of `text`, or nothing.
+/// Writes all of `text`, or nothing; an older file stays if that fails.
 static int write(StringRef text) {
-  if (Error error = writeToOutput(outputPath, [&](raw_ostream &os) -> Error {
-        os << text;
-        return Error::success();
-      }))
-    return fail("can't write '" + outputPath + "': " +
-                toString(std::move(error)));
+  if (outputPath == "-") {
+    outs() << text;
+    outs().flush();
+    if (!outs().has_error())
+      return 0;
+    std::string reason = outs().error().message();
+    outs().clear_error();
+    return fail("can't write to standard output: " + reason);
+  }
+  std::string error;
+  auto file = blockscale::runtime::AtomicFile::create(outputPath, error);
+  if (!file || !file->write(text, error) || !file->commit(error))
+    return fail(error);
   return 0;
 }
 
@@ -133,10 +145,9 @@ static int emitHost(mlir::ModuleOp module,
     return failWith(object);
   if (emit == Emit::Object)
     return write(*object);
-  if (Error error =
-          blockscale::cpu::linkShared(*object, outputPath, archive, toolPath))
-    return fail(toString(std::move(error)));
-  return 0;
+  Expected<std::string> library =
+      blockscale::cpu::linkShared(*object, archive, toolPath);
+  return library ? write(*library) : failWith(library);
 }
 
 static int compileForCPU(mlir::ModuleOp module,

@@ -3,9 +3,9 @@
 #ifndef BLOCKSCALE_KERNELS_HOSTSIDE_H
 #define BLOCKSCALE_KERNELS_HOSTSIDE_H
 
-#include "blockscale/Numerics/Format.h"
 #include "blockscale/Kernels/KernelBuilder.h"
 #include "blockscale/Kernels/KernelSet.h"
+#include "blockscale/Numerics/Format.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace blockscale::kernels {

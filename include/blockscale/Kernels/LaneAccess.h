@@ -10,9 +10,9 @@
 #define BLOCKSCALE_KERNELS_LANEACCESS_H
 
 #include "blockscale/Conversion/IRValueBuilder.h"
-#include "blockscale/Numerics/Format.h"
 #include "blockscale/Kernels/KernelBuilder.h"
 #include "blockscale/Kernels/KernelSet.h"
+#include "blockscale/Numerics/Format.h"
 
 namespace blockscale::kernels {
 
@@ -26,7 +26,8 @@ mlir::Value loadReal(IRValueBuilder &b, mlir::Value buffer, mlir::Value index);
 void storeReals(IRValueBuilder &b, mlir::Value reals, mlir::Value buffer,
                 mlir::Value index, int64_t valid, int64_t alignment = 0);
 /// f32 scalar or lanes to f16, bf16 or f32, ties to even.
-mlir::Value roundReals(IRValueBuilder &b, mlir::Value reals, mlir::Type element);
+mlir::Value roundReals(IRValueBuilder &b, mlir::Value reals,
+                       mlir::Type element);
 
 /// `lanes` element codes of `width` bits, starting at element `index` (even).
 mlir::Value loadCodes(IRValueBuilder &b, mlir::Value buffer, mlir::Value index,
@@ -43,12 +44,12 @@ int64_t alignmentOf(int64_t bufferAlignment, int64_t cols, int64_t step,
 /// Calls `body(row, blockCol, valid)` for the blocks of `cols` columns in the
 /// rows that work items [begin, end) stand for; `valid` columns of a block
 /// exist (a constant).
-void forEachBlock(
-    mlir::OpBuilder &builder, mlir::Location loc, ItemSize itemSize,
-    mlir::Value begin, mlir::Value end, int64_t cols, int64_t blockCols,
-    llvm::function_ref<void(mlir::OpBuilder &, mlir::Value row,
-                            mlir::Value blockCol, int64_t valid)>
-        body);
+void forEachBlock(mlir::OpBuilder &builder, mlir::Location loc,
+                  ItemSize itemSize, mlir::Value begin, mlir::Value end,
+                  int64_t cols, int64_t blockCols,
+                  llvm::function_ref<void(mlir::OpBuilder &, mlir::Value row,
+                                          mlir::Value blockCol, int64_t valid)>
+                      body);
 /// The number of work items of `rows` rows for forEachBlock.
 mlir::Value itemsOf(IndexMath &math, ItemSize itemSize, mlir::Value rows,
                     int64_t cols, int64_t blockCols);

@@ -13,8 +13,7 @@
 
 namespace blockscale {
 
-struct CPUPipelineOptions
-    : mlir::PassPipelineOptions<CPUPipelineOptions> {
+struct CPUPipelineOptions : mlir::PassPipelineOptions<CPUPipelineOptions> {
   Option<unsigned> vectorBits{
       *this, "vector-bits",
       llvm::cl::desc("Width of the target's vectors: 256 or 512"),
@@ -43,6 +42,10 @@ void addCPUKernelStage(mlir::OpPassManager &pm,
                        const CPUPipelineOptions &options);
 /// Tensors become memrefs; results are allocated by the callee.
 void addBufferizeStage(mlir::OpPassManager &pm);
+/// Arithmetic on bf16 and f16, and transcendental functions, become f32 and
+/// integer arithmetic: exp, tanh and erf, or all functions where there is no
+/// libm to call.
+void addShortFloatPasses(mlir::OpPassManager &pm, bool approximateAll);
 /// Everything becomes the LLVM dialect, with the entry points of a library.
 void addCPULowerStage(mlir::OpPassManager &pm);
 

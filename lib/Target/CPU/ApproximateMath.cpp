@@ -16,9 +16,18 @@ using namespace blockscale;
 namespace {
 
 struct ApproximateMath : cpu::impl::ApproximateMathPassBase<ApproximateMath> {
+  using ApproximateMathPassBase::ApproximateMathPassBase;
+
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    populateMathPolynomialApproximationPatterns(patterns);
+    if (all)
+      populateMathPolynomialApproximationPatterns(patterns);
+    else
+      populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
+        return name == math::ExpOp::getOperationName() ||
+               name == math::TanhOp::getOperationName() ||
+               name == math::ErfOp::getOperationName();
+      });
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -146,8 +146,9 @@ static Expected<std::string> findLinker() {
                  "(Debian: apt install lld-22), or use --emit=object");
 }
 
-Error blockscale::cpu::linkShared(StringRef object, StringRef output,
-                                  StringRef archiveName, StringRef toolPath) {
+Expected<std::string> blockscale::cpu::linkShared(StringRef object,
+                                                  StringRef archiveName,
+                                                  StringRef toolPath) {
   Expected<std::string> archive = findArchive(archiveName, toolPath);
   if (!archive)
     return archive.takeError();
@@ -174,8 +175,9 @@ Error blockscale::cpu::linkShared(StringRef object, StringRef output,
           sys::fs::createTemporaryFile("blockscale", "log", log))
     return ::error("can't make a temporary file: " + code.message());
   auto removeLog = scope_exit([&] { sys::fs::remove(log); });
-  // In the directory of the output, to be renamed.
-  sys::fs::createUniquePath(output + ".%%%%%%.tmp", linked, false);
+  if (std::error_code code =
+          sys::fs::createTemporaryFile("blockscale", "so", linked))
+    return ::error("can't make a temporary file: " + code.message());
   auto removeLinked = scope_exit([&] { sys::fs::remove(linked); });
 
   std::string message;
@@ -188,10 +190,10 @@ Error blockscale::cpu::linkShared(StringRef object, StringRef output,
   if (status != 0) {
     if (auto text = MemoryBuffer::getFile(log))
       message += (*text)->getBuffer().trim();
-    return ::error("linking '" + output + "' failed: " + message);
+    return ::error("linking failed: " + message);
   }
-  if (std::error_code code = sys::fs::rename(linked, output))
-    return ::error("can't write '" + output + "': " + code.message());
-  removeLinked.release();
-  return Error::success();
+  auto library = MemoryBuffer::getFile(linked);
+  if (!library)
+    return ::error("the linker wrote nothing: " + library.getError().message());
+  return (*library)->getBuffer().str();
 }

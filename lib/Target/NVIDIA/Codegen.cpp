@@ -38,8 +38,8 @@ static Expected<std::unique_ptr<TargetMachine>> makeMachine(const Chip &chip) {
       CodeGenOptLevel::Aggressive));
 }
 
-Expected<std::string>
-blockscale::nvidia::emitPTX(mlir::gpu::GPUModuleOp module, const Chip &chip) {
+Expected<std::string> blockscale::nvidia::emitPTX(mlir::gpu::GPUModuleOp module,
+                                                  const Chip &chip) {
   Expected<std::unique_ptr<TargetMachine>> machine = makeMachine(chip);
   if (!machine)
     return machine.takeError();

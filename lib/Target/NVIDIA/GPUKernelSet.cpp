@@ -32,11 +32,12 @@ func::FuncOp GPUKernelSet::addKernel(Location loc, StringRef name,
   kernel->setAttr(
       kLaunchAttr,
       builder.getDictionaryAttr(
-          {builder.getNamedAttr("block", builder.getI32IntegerAttr(shape.threads)),
+          {builder.getNamedAttr("block",
+                                builder.getI32IntegerAttr(shape.threads)),
            builder.getNamedAttr("cluster",
                                 builder.getI32IntegerAttr(shape.cluster)),
-           builder.getNamedAttr("shared", builder.getI32IntegerAttr(
-                                              shape.sharedBytes))}));
+           builder.getNamedAttr(
+               "shared", builder.getI32IntegerAttr(shape.sharedBytes))}));
   deviceSymbols.insert(kernel); // Renames on collision.
   kernel.addEntryBlock();
   return kernel;
@@ -163,9 +164,9 @@ void GPUKernelSet::atomicUMax(OpBuilder &builder, Location loc, Value value,
   Value largest = NVVM::ReduxOp::create(builder, loc, i32, value,
                                         NVVM::ReduxKind::UMAX, all);
   Value lane = NVVM::LaneIdOp::create(builder, loc, i32);
-  Value isFirst = arith::CmpIOp::create(
-      builder, loc, arith::CmpIPredicate::eq, lane,
-      arith::ConstantIntOp::create(builder, loc, 0, 32));
+  Value isFirst =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lane,
+                            arith::ConstantIntOp::create(builder, loc, 0, 32));
   scf::IfOp::create(builder, loc, isFirst, [&](OpBuilder &inner, Location) {
     Value zero = arith::ConstantIndexOp::create(inner, loc, 0);
     memref::AtomicRMWOp::create(inner, loc, arith::AtomicRMWKind::maxu, largest,

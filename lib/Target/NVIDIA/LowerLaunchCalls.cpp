@@ -53,8 +53,7 @@ void LowerLaunchCalls::lower(LLVM::LLVMFuncOp launcher, DictionaryAttr shape,
   text.push_back('\0');
   builder.setInsertionPoint(launcher);
   auto name = LLVM::GlobalOp::create(
-      builder, loc,
-      LLVM::LLVMArrayType::get(builder.getI8Type(), text.size()),
+      builder, loc, LLVM::LLVMArrayType::get(builder.getI8Type(), text.size()),
       /*isConstant=*/true, LLVM::Linkage::Internal,
       (launcher.getSymName() + ".name").str(), builder.getStringAttr(text));
 
@@ -62,21 +61,21 @@ void LowerLaunchCalls::lower(LLVM::LLVMFuncOp launcher, DictionaryAttr shape,
   Block *entry = launcher.addEntryBlock(builder);
   builder.setInsertionPointToStart(entry);
   auto integer = [&](int64_t value, unsigned bits) -> Value {
-    return LLVM::ConstantOp::create(builder, loc,
-                                    builder.getIntegerType(bits), value);
+    return LLVM::ConstantOp::create(builder, loc, builder.getIntegerType(bits),
+                                    value);
   };
   ArrayRef<BlockArgument> params =
       ArrayRef<BlockArgument>(entry->getArguments()).drop_front(3);
   Value one = integer(1, 64);
-  Value addresses = LLVM::AllocaOp::create(
-      builder, loc, pointer, pointer,
-      integer(std::max<int64_t>(params.size(), 1), 64));
+  Value addresses =
+      LLVM::AllocaOp::create(builder, loc, pointer, pointer,
+                             integer(std::max<int64_t>(params.size(), 1), 64));
   for (auto [index, param] : llvm::enumerate(params)) {
     Value address = param;
     if (!isa<LLVM::LLVMPointerType>(param.getType()) ||
         !launcher.getArgAttr(index + 3, nvidia::kByValueAttr)) {
-      address = LLVM::AllocaOp::create(builder, loc, pointer, param.getType(),
-                                       one);
+      address =
+          LLVM::AllocaOp::create(builder, loc, pointer, param.getType(), one);
       LLVM::StoreOp::create(builder, loc, param, address);
     }
     Value slot = LLVM::GEPOp::create(
@@ -88,12 +87,12 @@ void LowerLaunchCalls::lower(LLVM::LLVMFuncOp launcher, DictionaryAttr shape,
     return integer(shape.getAs<IntegerAttr>(key).getInt(), 32);
   };
   Value kernel = LLVM::AddressOfOp::create(builder, loc, name);
-  LLVM::CallOp::create(
-      builder, loc, runtime,
-      ValueRange{kernel, entry->getArgument(0), entry->getArgument(1),
-                 entry->getArgument(2), shapeValue("block"),
-                 shapeValue("cluster"), shapeValue("shared"), addresses,
-                 integer(params.size(), 64)});
+  LLVM::CallOp::create(builder, loc, runtime,
+                       ValueRange{kernel, entry->getArgument(0),
+                                  entry->getArgument(1), entry->getArgument(2),
+                                  shapeValue("block"), shapeValue("cluster"),
+                                  shapeValue("shared"), addresses,
+                                  integer(params.size(), 64)});
   LLVM::ReturnOp::create(builder, loc, ValueRange());
 }
 
@@ -110,14 +109,17 @@ void LowerLaunchCalls::runOnOperation() {
                     shape.getAs<IntegerAttr>("cluster") &&
                     shape.getAs<IntegerAttr>("shared");
     if (!complete || !launcher.isExternal() || launcher.getNumArguments() < 3) {
-      launcher.emitOpError("expects a declaration with the grid's three extents "
-                           "as first arguments and kernel, block, cluster and "
-                           "shared in ")
+      launcher.emitOpError(
+          "expects a declaration with the grid's three extents "
+          "as first arguments and kernel, block, cluster and "
+          "shared in ")
           << nvidia::kLaunchAttr;
       return signalPassFailure();
     }
     lower(launcher, shape, declareRuntime(module));
     launcher->removeAttr(nvidia::kLaunchAttr);
+    for (unsigned i = 0; i < launcher.getNumArguments(); ++i)
+      launcher.removeArgAttr(i, nvidia::kByValueAttr);
   }
 }
 

@@ -42,8 +42,8 @@ struct LowerToNVIDIA : nvidia::impl::LowerToNVIDIAPassBase<LowerToNVIDIA> {
     kernels::populateRotateKernel(patterns, converter, kernelSet);
     kernels::populateRelayoutKernel(patterns, converter, kernelSet);
     nvidia::populateMatmulLowering(patterns, converter, kernelSet);
-    if (failed(applyFullConversion(getOperation(), legality,
-                                   std::move(patterns))))
+    if (failed(
+            applyFullConversion(getOperation(), legality, std::move(patterns))))
       signalPassFailure();
   }
 };

@@ -43,13 +43,15 @@ void Compiled::compile(const std::string &text) {
   ASSERT_TRUE(translated);
   auto object = cpu::emitObject(*translated, *processor);
   ASSERT_TRUE(bool(object));
-  llvm::SmallString<128> path;
-  ASSERT_FALSE(
-      llvm::sys::fs::createTemporaryFile("blockscale-test", "so", path));
   // The archive's directory is compiled in, see CMakeLists.txt.
-  if (llvm::Error error = cpu::linkShared(*object, path, "libblockscale_cpu.a",
-                                          BLOCKSCALE_TEST_TOOL_PATH))
-    FAIL() << llvm::toString(std::move(error));
+  auto linked = cpu::linkShared(*object, "libblockscale_cpu.a",
+                                BLOCKSCALE_TEST_TOOL_PATH);
+  ASSERT_TRUE(bool(linked)) << llvm::toString(linked.takeError());
+  llvm::SmallString<128> path;
+  int descriptor;
+  ASSERT_FALSE(llvm::sys::fs::createTemporaryFile("blockscale-test", "so",
+                                                  descriptor, path));
+  llvm::raw_fd_ostream(descriptor, /*shouldClose=*/true) << *linked;
   std::string error;
   library = runtime::Library::open(
       path.str().str(), runtime::Device::create("cpu", error), error);

@@ -37,6 +37,12 @@ void blockscaleParallelFor(int64_t count, int64_t grain,
 /* How many threads blockscaleParallelFor() uses, the caller included. */
 int64_t blockscaleNumThreads(void);
 
+/* Memory as compiled code asks for it, from malloc; a failure ends the entry
+ * through blockscaleFail(). */
+void *_mlir_memref_to_llvm_alloc(uint64_t bytes);
+void *_mlir_memref_to_llvm_aligned_alloc(uint64_t alignment, uint64_t bytes);
+void _mlir_memref_to_llvm_free(void *memory);
+
 #ifdef __cplusplus
 }
 #endif

@@ -39,12 +39,13 @@ std::unique_ptr<llvm::Module> translate(mlir::ModuleOp module,
 llvm::Expected<std::string> emitObject(llvm::Module &module,
                                        const Processor &processor);
 
-/// Links an object file with an archive of the runtime (libblockscale_cpu.a,
-/// libblockscale_gpu.a) into a shared library at `output`, which is replaced
-/// as a whole or not at all. `toolPath` is the running program: the archive
-/// lies in its ../lib, or where BLOCKSCALE_LIBRARY_DIR says.
-llvm::Error linkShared(llvm::StringRef object, llvm::StringRef output,
-                       llvm::StringRef archive, llvm::StringRef toolPath);
+/// The shared library that an object file and an archive of the runtime
+/// (libblockscale_cpu.a, libblockscale_gpu.a) make. `toolPath` is the running
+/// program: the archive lies in its ../lib, or where BLOCKSCALE_LIBRARY_DIR
+/// says.
+llvm::Expected<std::string> linkShared(llvm::StringRef object,
+                                       llvm::StringRef archive,
+                                       llvm::StringRef toolPath);
 
 } // namespace blockscale::cpu
 

@@ -64,10 +64,16 @@ def ExpandCopiesPass : Pass<"blockscale-cpu-expand-copies"> {
 def ApproximateMathPass : Pass<"blockscale-cpu-approximate-math"> {
   let summary = "compute transcendental functions by polynomials, in vectors";
   let description = [{
-    exp, tanh, erf, log and their kin on f32, scalar or vector, become upstream
-    MLIR's polynomial approximations, good to a few units in the last place:
-    epilogues stay free of calls (rule matmul_c5).
+    exp, tanh and erf on f32, scalar or vector, become upstream MLIR's
+    polynomial approximations, good to a few units in the last place except
+    where the result is subnormal: the epilogues of gelu and silu stay free of
+    calls (rule matmul_c5). With `all`, so do the others, whose approximations
+    are far less accurate.
   }];
+  let options = [
+    Option<"all", "all", "bool", /*default=*/"false",
+           "Approximate every function that MLIR has a polynomial for.">,
+  ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
     "::mlir::vector::VectorDialect"

@@ -28,6 +28,7 @@ public:
   GPUKernelSet(mlir::ModuleOp module, const Chip &chip);
 
   const Chip &getChip() const { return chip; }
+  mlir::ModuleOp getModule() const { return module; }
 
   void launch(mlir::OpBuilder &builder, mlir::Location loc,
               mlir::func::FuncOp kernel, mlir::Value count, mlir::Value grain,

@@ -26,7 +26,8 @@ namespace blockscale::nvidia {
 
 /// On the declaration that launches a kernel: {kernel, block, cluster, shared}.
 inline constexpr llvm::StringLiteral kLaunchAttr = "blockscale.launch";
-/// On an argument of a kernel or its launcher: a 128-byte value, passed by copy.
+/// On an argument of a kernel or its launcher: a 128-byte value, passed by
+/// copy.
 inline constexpr llvm::StringLiteral kByValueAttr = "blockscale.by_value";
 /// The gpu.module that holds the kernels.
 inline constexpr llvm::StringLiteral kKernelModule = "blockscale_kernels";

@@ -1,0 +1,24 @@
+//===-- DequantizeKernel.h - Quantized activations to bf16 ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef BLOCKSCALE_LIB_TARGET_SM90_DEQUANTIZEKERNEL_H
+#define BLOCKSCALE_LIB_TARGET_SM90_DEQUANTIZEKERNEL_H
+
+#include "WeightFormat.h"
+
+#include "blockscale/Target/NVIDIA/GPUKernelSet.h"
+
+namespace blockscale::sm90 {
+
+/// Writes the exact bf16 values of `batch` x `rows` x `cols` elements, without
+/// the tensor scale, to a new buffer, which it returns. `cols` is a multiple of
+/// the format's run.
+mlir::Value dequantizeToBF16(mlir::OpBuilder &builder, mlir::Location loc,
+                             nvidia::GPUKernelSet &kernelSet,
+                             const WeightFormat &format,
+                             mlir::RankedTensorType scalesType,
+                             mlir::ValueRange buffers, mlir::Value batch,
+                             mlir::Value rows, int64_t cols);
+
+} // namespace blockscale::sm90
+
+#endif // BLOCKSCALE_LIB_TARGET_SM90_DEQUANTIZEKERNEL_H

@@ -1,0 +1,66 @@
+// RUN: blockscale-opt %s -blockscale-lower-to-nvidia=chip=sm_90a -o %t.mlir 2> %t.remarks
+// RUN: FileCheck %s < %t.mlir
+// RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
+
+#nvfp4 = #blockscale.format<nvfp4>
+#mxfp4 = #blockscale.format<mxfp4>
+
+// Few rows: weights by cp.async to mma.sync.
+// CHECK-LABEL: func.func @blockscale_decode(
+// CHECK: cp.async.cg.shared.global.L2::256B
+// CHECK: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+// CHECK-NOT: wgmma
+
+// Many rows: TMA with a tensor map by value, wgmma with A in registers.
+// CHECK-LABEL: func.func @blockscale_prefill(%arg0: !llvm.ptr {blockscale.by_value}, %arg1: !llvm.ptr {blockscale.by_value}
+// CHECK-SAME: nvvm.minctasm = 1 : i32
+// CHECK: wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16
+// CHECK: cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes
+
+// REMARK: remark: scaled_matmul bf16 x nvfp4: exact via bf16 mma.m16n8k16, rhs unpacked in registers, tile 1x16x128
+func.func @one_row(%a: tensor<1x8192xbf16>, %b: tensor<8192x8192xf4E2M1FN>, %bs: tensor<8192x512xf8E4M3FN>,
+                   %bg: tensor<f32>) -> tensor<1x8192xbf16> {
+  %y = blockscale.scaled_matmul lhs(%a : tensor<1x8192xbf16>)
+      rhs(%b, %bs, %bg : tensor<8192x8192xf4E2M1FN>, tensor<8192x512xf8E4M3FN>, tensor<f32> as #nvfp4)
+      : tensor<1x8192xbf16>
+  return %y : tensor<1x8192xbf16>
+}
+
+// REMARK: remark: scaled_matmul bf16 x mxfp4: exact via bf16 wgmma.m64k16, rhs unpacked in registers, tile 256x128x64
+func.func @many_rows(%a: tensor<4096x4096xbf16>, %b: tensor<4096x4096xf4E2M1FN>, %bs: tensor<4096x128xf8E8M0FNU>)
+    -> tensor<4096x4096xbf16> {
+  %y = blockscale.scaled_matmul lhs(%a : tensor<4096x4096xbf16>)
+      rhs(%b, %bs : tensor<4096x4096xf4E2M1FN>, tensor<4096x128xf8E8M0FNU> as #mxfp4)
+      : tensor<4096x4096xbf16>
+  return %y : tensor<4096x4096xbf16>
+}
+
+// REMARK: remark: scaled_matmul nvfp4 x nvfp4: exact via bf16 mma.m16n8k16 or wgmma.m64k16, rhs unpacked in registers, lhs unpacked before
+// REMARK-SAME: up to 1 rows, else tile 4x
+// REMARK-SAME: else tile 256x128x64
+// CHECK: func.func @blockscale_dequantize_bf16(
+func.func @both(%a: tensor<?x4096xf4E2M1FN>, %as: tensor<?x256xf8E4M3FN>, %ag: tensor<f32>,
+                %b: tensor<4096x4096xf4E2M1FN>, %bs: tensor<4096x256xf8E4M3FN>, %bg: tensor<f32>) -> tensor<?x4096xbf16> {
+  %y = blockscale.scaled_matmul
+      lhs(%a, %as, %ag : tensor<?x4096xf4E2M1FN>, tensor<?x256xf8E4M3FN>, tensor<f32> as #nvfp4)
+      rhs(%b, %bs, %bg : tensor<4096x4096xf4E2M1FN>, tensor<4096x256xf8E4M3FN>, tensor<f32> as #nvfp4)
+      : tensor<?x4096xbf16>
+  return %y : tensor<?x4096xbf16>
+}
+
+// Products of an element and its scale that bf16 does not hold, and rows that
+// are no whole vectors: the generic path.
+// REMARK: remark: scaled_matmul bf16 x nf4: emulated via bf16 mma.m16n8k16
+func.func @codebook(%a: tensor<64x4096xbf16>, %b: tensor<512x4096xi4>, %bs: tensor<512x64xf32>) -> tensor<64x512xf32> {
+  %y = blockscale.scaled_matmul lhs(%a : tensor<64x4096xbf16>)
+      rhs(%b, %bs : tensor<512x4096xi4>, tensor<512x64xf32> as #blockscale.format<nf4>) : tensor<64x512xf32>
+  return %y : tensor<64x512xf32>
+}
+
+// REMARK: remark: scaled_matmul bf16 x nvfp4: emulated via bf16 mma.m16n8k16
+func.func @odd_rows(%a: tensor<64x48xbf16>, %b: tensor<512x48xf4E2M1FN>, %bs: tensor<512x3xf8E4M3FN>, %bg: tensor<f32>)
+    -> tensor<64x512xf32> {
+  %y = blockscale.scaled_matmul lhs(%a : tensor<64x48xbf16>)
+      rhs(%b, %bs, %bg : tensor<512x48xf4E2M1FN>, tensor<512x3xf8E4M3FN>, tensor<f32> as #nvfp4) : tensor<64x512xf32>
+  return %y : tensor<64x512xf32>
+}
