@@ -18,9 +18,9 @@ static constexpr int64_t kUnknownCols = 4096;
 /// Rows of A up to which the weights are streamed, and the numbers of rows
 /// that such kernels are made for.
 static constexpr int64_t kDecodeRows = 16;
-static constexpr int64_t kDecodeTokens[] = {1, 2, 4, 8, 16};
+static constexpr int64_t kDecodeTokens[] = {1, 4, 8, 16};
 /// Numbers of rows of A that a tile of the other kernels has.
-static constexpr int64_t kPrefillTokens[] = {32, 64, 128, 256};
+static constexpr int64_t kPrefillTokens[] = {64, 128, 256};
 /// Bytes of the ring that hide the latency of memory.
 static constexpr int64_t kRingBytes = 160 * 1024;
 
@@ -137,7 +137,7 @@ bool PackedMatmul::accepts(const MatmulProblem &problem, const Chip &chip,
             " rows";
       return false;
     }
-    why = "expects m of 1, 2, 4, 8 or 16, or n of " +
+    why = "expects m of 1, 4, 8 or 16, or n of " +
           std::to_string(PrefillPlan::rows());
     return false;
   }
