@@ -4,8 +4,8 @@
   benchmarks/gpu_quantize.py build DIR [CHIP]   compile (needs LLVM), sm_90a
   benchmarks/gpu_quantize.py run DIR [SETS]     time (needs a GPU and PyTorch)
 
-Each row is the median of 30 calls, timed by device events, over input sets
-that together exceed the L2 cache. `of copy` is the bytes that the row has to
+Each row is the median of 10 runs of 12 calls, timed by device events, over input
+sets that together exceed the L2 cache. `of copy` is the bytes that the row has to
 move, over its time, relative to the same quotient of torch's copy. The peer is
 a quantizer with the same rule written in PyTorch and compiled by torch.compile.
 docs/Performance.md has the figures of one card.
@@ -110,20 +110,22 @@ def run(folder, sets=3):
     extra = {"a": torch.tensor(6.0, device="cuda"),
              "s": torch.tensor(42, device="cuda", dtype=torch.int64)}
 
-    def median(call, repetitions=30):
+    def median(call, repetitions=10, rounds=4):
         for x in inputs:
             call(x)
         times = []
-        for i in range(repetitions):
+        for _ in range(repetitions):
             begin, end = (torch.cuda.Event(enable_timing=True)
                           for _ in range(2))
-            torch.cuda.synchronize()
             begin.record()
-            result = call(inputs[i % len(inputs)])
+            # Many calls, so that the host is ahead of the device.
+            for _ in range(rounds):
+                for x in inputs:
+                    result = call(x)
+                    del result
             end.record()
             torch.cuda.synchronize()
-            times.append(begin.elapsed_time(end) * 1e3)
-            del result
+            times.append(begin.elapsed_time(end) * 1e3 / rounds / len(inputs))
         return sorted(times)[len(times) // 2]
 
     out = torch.empty_like(inputs[0])

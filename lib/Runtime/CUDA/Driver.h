@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The few types and functions of the driver API that the runtime uses, written
-// down here so that building needs no CUDA. unittests/Runtime/CUDA/DriverABITest.cpp
-// compares them with cuda.h where there is one.
+// down here so that building needs no CUDA.
+// unittests/Runtime/CUDA/DriverABITest.cpp compares them with cuda.h where
+// there is one.
 //
 //===----------------------------------------------------------------------===//
 #ifndef BLOCKSCALE_LIB_RUNTIME_CUDA_DRIVER_H
