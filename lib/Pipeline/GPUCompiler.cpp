@@ -49,6 +49,11 @@ void blockscale::addGPULowerStage(OpPassManager &pm) {
 
 void blockscale::addGPUPipeline(OpPassManager &pm, StringRef chip) {
   addPrepareStage(pm);
+  addRecipeStage(pm);
+  addRotateStage(pm);
+  addRoundStage(pm);
+  addFoldStage(pm);
+  addLayoutStage(pm, "any");
   addGPUKernelStage(pm, chip);
   addBufferizeStage(pm);
   addGPULowerStage(pm);

@@ -40,6 +40,9 @@ struct LowerToNVIDIA : nvidia::impl::LowerToNVIDIAPassBase<LowerToNVIDIA> {
     kernels::populateScaleKernel(patterns, converter, kernelSet);
     kernels::populateQuantizeKernels(patterns, converter, kernelSet);
     kernels::populateRotateKernel(patterns, converter, kernelSet);
+    kernels::populateMatrixRotateKernel(patterns, converter, kernelSet);
+    kernels::populateSeedKernels(patterns, converter, kernelSet);
+    kernels::populateSimulationKernels(patterns, converter, kernelSet);
     kernels::populateRelayoutKernel(patterns, converter, kernelSet);
     nvidia::populateMatmulLowering(patterns, converter, kernelSet);
     if (failed(

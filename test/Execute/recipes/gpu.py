@@ -1,0 +1,52 @@
+# REQUIRES: blockscale-compile, numpy
+# RUN: %python %s
+"""Recipes, draws, simulated quantization and rotations by a matrix on GPUs, in
+the PTX simulator: the bits of the CPU, products up to f32 sums."""
+import tempfile
+
+from common import *
+
+random = np.random.default_rng(8)
+TEXT = """
+#te = #blockscale.recipe<te_nvfp4>
+func.func @all(%x: tensor<32x64xf32>, %w: tensor<32x64xf32>, %m: tensor<12x12xf32>, %z: tensor<8x24xf32>, %seed: tensor<i64>)
+    -> (tensor<32x32xf32>, tensor<2xf64>, tensor<32x64xf32>, tensor<8x24xf32>, tensor<32x64xf32>, tensor<16xi8>) {
+  %y = blockscale.linear forward(%x, %w : tensor<32x64xf32>, tensor<32x64xf32>)
+      seed(%seed : tensor<i64>) recipe #blockscale.recipe<nvint> -> tensor<32x32xf32>
+  %e = blockscale.quantization_error %x : tensor<32x64xf32> to #blockscale.format<nvfp4, block = 16x16>
+      by #blockscale.scale_rule<two_level> -> tensor<2xf64>
+  %f = blockscale.fake_quantize %x : tensor<32x64xf32> to #blockscale.format<nvfp4>
+      by #blockscale.scale_rule<two_level> round stochastic seed(%seed : tensor<i64>)
+  %r = blockscale.rotate %z matrix(%m : tensor<12x12xf32>) {size = 12} : tensor<8x24xf32>
+  %s = blockscale.scale %x : tensor<32x64xf32> to #blockscale.format<mxfp4> by #blockscale.scale_rule<rms> -> tensor<32x2xf8E8M0FNU>
+  %k = blockscale.mask_clipped %w of %x : tensor<32x64xf32>, tensor<32x64xf32> scales(%s : tensor<32x2xf8E8M0FNU>)
+      from #blockscale.format<mxfp4> {limit = 6.0 : f32}
+  %d = blockscale.derive_seed %seed {site = 3} : tensor<i64>
+  %g = blockscale.random_signs %d : tensor<i64> -> tensor<16xi8>
+  return %y, %e, %f, %r, %k, %g : tensor<32x32xf32>, tensor<2xf64>, tensor<32x64xf32>, tensor<8x24xf32>, tensor<32x64xf32>, tensor<16xi8>
+}"""
+NAMES = ["product", "error", "fake_quantize", "rotation by a matrix", "mask", "signs"]
+
+
+def compile_for(target, folder):
+    library = Path(folder) / f"{target}.so"
+    done = subprocess.run([os.environ["BLOCKSCALE_COMPILE"], "-", f"--target={target}", "-o", library],
+                          input=TEXT, text=True, capture_output=True)
+    if done.returncode:
+        sys.exit(done.stderr)
+    return blockscale.load(str(library), device="cpu" if target == "cpu" else "sim")
+
+
+x, w = random.standard_normal((2, 32, 64)).astype(np.float32)
+m = np.linalg.qr(random.standard_normal((12, 12)))[0].astype(np.float32)
+z = random.standard_normal((8, 24)).astype(np.float32)
+with tempfile.TemporaryDirectory() as folder:
+    expected = compile_for("cpu", folder).all(x, w, m, z, np.int64(4))
+    for target in ("sm_90", "sm_120a"):
+        actual = compile_for(target, folder).all(x, w, m, z, np.int64(4))
+        for name, a, e in zip(NAMES, actual, expected):
+            if name == "product":
+                check(f"{target} {name}", np.allclose(a, e, rtol=1e-5, atol=1e-5))
+            else:
+                same(f"{target} {name}", a, e)
+finish(12)
