@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 """Trains a small network in several number formats, on the CPU.
 
 A network of three layers learns to predict the next token of synthetic text.
