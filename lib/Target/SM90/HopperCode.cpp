@@ -345,10 +345,11 @@ SmallVector<Value> HopperCode::wgmmaShared(ArrayRef<Value> accumulators,
 }
 
 SmallVector<Value> HopperCode::wgmmaWait(ArrayRef<Value> accumulators,
-                                         int64_t pending) {
+                                         int64_t pending,
+                                         ArrayRef<Value> inUse) {
   return ptxInPlace("wgmma.wait_group.sync.aligned " + std::to_string(pending) +
                         ";",
-                    accumulators, {});
+                    accumulators, inUse);
 }
 
 void HopperCode::registers(int64_t count, bool increase) {

@@ -109,9 +109,11 @@ public:
                                        llvm::ArrayRef<Value> a,
                                        llvm::ArrayRef<Value> b, bool fresh);
   /// Waits until at most `pending` groups are under way; hands the accumulators
-  /// on, so that nothing reads them before.
+  /// on, so that nothing reads them before. `inUse`: registers that wgmma under
+  /// way still read, which nothing may overwrite before.
   llvm::SmallVector<Value> wgmmaWait(llvm::ArrayRef<Value> accumulators,
-                                     int64_t pending);
+                                     int64_t pending,
+                                     llvm::ArrayRef<Value> inUse = {});
   void registers(int64_t count, bool increase);
   void namedBarrier(int64_t id, int64_t threads);
 };

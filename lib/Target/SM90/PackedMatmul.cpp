@@ -7,6 +7,8 @@
 #include "blockscale/Kernels/KernelBuilder.h"
 #include "blockscale/Target/SM90/Schedules.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 using namespace mlir;
 using namespace blockscale;
 using namespace blockscale::sm90;
@@ -20,9 +22,13 @@ static constexpr int64_t kUnknownCols = 4096;
 static constexpr int64_t kDecodeRows = 16;
 static constexpr int64_t kDecodeTokens[] = {1, 4, 8, 16};
 /// Numbers of rows of A that a tile of the other kernels has.
-static constexpr int64_t kPrefillTokens[] = {64, 128, 256};
-/// Bytes of the ring that hide the latency of memory.
-static constexpr int64_t kRingBytes = 160 * 1024;
+static constexpr int64_t kPrefillTokens[] = {32, 64, 128, 256};
+/// Of these, the ones for a number of rows known at run time only.
+static constexpr int64_t kPrefillTokensAtRunTime[] = {64, 256};
+/// Shared memory and stages that hide the latency of memory.
+static constexpr int64_t kRingBytes = 168 * 1024, kMaxStages = 8;
+/// Blocks of a cluster that every chip runs.
+static constexpr int64_t kMaxSplit = 8;
 
 namespace {
 
@@ -57,15 +63,24 @@ static PrefillProblem prefillProblem(const MatmulProblem &problem) {
           problem.rhs.scalesType, problem.rhsShared};
 }
 
-static PrefillPlan prefillPlan(const MatmulProblem &problem, int64_t tokens) {
+/// `oneTile`: one tile of tokens holds all rows, so that blocks may be few.
+static PrefillPlan prefillPlan(const MatmulProblem &problem, const Chip &chip,
+                               int64_t tokens, bool oneTile) {
   PrefillPlan plan;
   plan.tokens = tokens;
   PrefillProblem prefill = prefillProblem(problem);
+  int64_t tiles = llvm::divideCeil(problem.staticCols().value_or(kUnknownCols),
+                                   plan.rows());
+  if (oneTile)
+    while (plan.split < kMaxSplit &&
+           2 * plan.split * tiles <= chip.multiprocessors &&
+           prefillSplit(problem.depth, 2 * plan.split) == 2 * plan.split)
+      plan.split *= 2;
   plan.stages = 2;
-  while (plan.stages < 8) {
+  while (plan.stages < kMaxStages) {
     PrefillPlan more = plan;
     ++more.stages;
-    if (prefillSharedBytes(more, prefill) > kRingBytes + 8 * 1024)
+    if (prefillSharedBytes(more, prefill) > kRingBytes)
       break;
     plan = more;
   }
@@ -75,8 +90,16 @@ static PrefillPlan prefillPlan(const MatmulProblem &problem, int64_t tokens) {
 static MatmulTile tileOf(const DecodePlan &plan, const DecodeProblem &problem) {
   return {plan.tokens, plan.rows(), 4 * problem.format.run(), plan.depth};
 }
+/// `k` is what a cluster advances by.
 static MatmulTile tileOf(const PrefillPlan &plan) {
-  return {plan.tokens, plan.rows(), kStageK, plan.stages};
+  return {plan.tokens, plan.rows(), kStageK * plan.split, plan.stages};
+}
+static PrefillPlan planOf(const MatmulTile &tile) {
+  PrefillPlan plan;
+  plan.tokens = tile.m;
+  plan.split = tile.k / kStageK;
+  plan.stages = tile.stages;
+  return plan;
 }
 /// Decode tiles are narrower.
 static bool isPrefill(const MatmulTile &tile) {
@@ -114,14 +137,22 @@ SmallVector<MatmulVariant> PackedMatmul::decide(const MatmulProblem &problem,
     if (rows && !variants.empty())
       return {{variants.front().tile, std::nullopt}};
   }
-  for (int64_t tokens : kPrefillTokens) {
-    if (rows && *rows > tokens && tokens != 256)
-      continue;
-    variants.push_back({tileOf(prefillPlan(problem, tokens)), tokens});
-    if (rows)
-      break;
+  constexpr int64_t largest = kPrefillTokens[std::size(kPrefillTokens) - 1];
+  if (rows) {
+    int64_t tokens = *llvm::find_if(kPrefillTokens, [&](int64_t tokens) {
+      return tokens >= std::min(*rows, largest);
+    });
+    PrefillPlan plan = prefillPlan(problem, chip, tokens, *rows <= tokens);
+    return {{tileOf(plan), std::nullopt}};
   }
-  variants.back().maxRows = std::nullopt;
+  for (int64_t tokens : kPrefillTokensAtRunTime)
+    variants.push_back(
+        {tileOf(prefillPlan(problem, chip, tokens, /*oneTile=*/true)), tokens});
+  PrefillPlan many = prefillPlan(problem, chip, largest, /*oneTile=*/false);
+  if (variants.back().tile.text() == tileOf(many).text())
+    variants.back().maxRows = std::nullopt;
+  else
+    variants.push_back({tileOf(many), std::nullopt});
   return variants;
 }
 
@@ -141,13 +172,14 @@ bool PackedMatmul::accepts(const MatmulProblem &problem, const Chip &chip,
           std::to_string(PrefillPlan::rows());
     return false;
   }
-  PrefillPlan plan;
-  plan.tokens = tile.m;
-  plan.stages = tile.stages;
-  if (tile.m % 32 || tile.m < 32 || tile.m > 256 || tile.k != kStageK ||
-      tile.stages < 2)
+  PrefillPlan plan = planOf(tile);
+  if (tile.m % 32 || tile.m < 32 || tile.m > 256 || tile.k < kStageK ||
+      tile.k % kStageK || plan.split > kMaxSplit || tile.stages < 2 ||
+      prefillSplit(problem.depth, plan.split) != plan.split)
     why = "expects m a multiple of 32 up to 256, k of " +
-          std::to_string(kStageK) + " and at least 2 stages with n of " +
+          std::to_string(kStageK) + " times at most " +
+          std::to_string(kMaxSplit) + " blocks that share K " +
+          "and at least 2 stages with n of " +
           std::to_string(PrefillPlan::rows());
   else if (int64_t bytes = prefillSharedBytes(plan, prefillProblem(problem));
            bytes > chip.sharedBytes)
@@ -199,9 +231,7 @@ void PackedMatmul::generate(OpBuilder &builder, Location loc,
     return;
   }
 
-  PrefillPlan plan;
-  plan.tokens = tile.m;
-  plan.stages = tile.stages;
+  PrefillPlan plan = planOf(tile);
   PrefillProblem prefill = prefillProblem(problem);
   func::FuncOp kernel =
       prefillKernel(kernelSet, loc, plan, prefill, problem.epilogue);
@@ -224,13 +254,15 @@ void PackedMatmul::generate(OpBuilder &builder, Location loc,
   Value tiles = math.mul(math.mul(math.ceilDiv(problem.rows, plan.tokens),
                                   math.ceilDiv(problem.cols, plan.rows())),
                          problem.batch);
+  // Tiles that share K need their blocks at once, others take turns.
+  Value blocks = plan.split > 1
+                     ? math.mul(tiles, plan.split)
+                     : math.min(tiles, math.constant(chip.multiprocessors));
   SmallVector<Value> arguments{tokensMap,    weightsMap,   scales,
                                problem.rows, problem.cols, problem.batch};
   llvm::append_range(arguments, epilogue);
   kernelSet.launchRaw(builder, loc, kernel,
-                      {math.min(tiles, math.constant(chip.multiprocessors)),
-                       math.constant(1), math.constant(1)},
-                      arguments);
+                      {blocks, math.constant(1), math.constant(1)}, arguments);
 }
 
 std::unique_ptr<MatmulSchedule> sm90::createPackedMatmul() {

@@ -15,7 +15,11 @@ struct PrefillPlan {
   int64_t tokens = 256; ///< A multiple of 8 up to 256.
   int64_t stages = 4;
   int64_t group = 4; ///< Token tiles that run side by side, for the L2 cache.
+  int64_t split = 1; ///< Blocks of a cluster that share K.
 
+  /// Whether a warpgroup dequantizes a stage while its last one is multiplied.
+  /// With many tokens the other warpgroup fills the gaps, better.
+  bool overlaps() const { return tokens <= 64; }
   static constexpr int64_t rows() { return 128; }
   static constexpr int64_t threads() { return 384; }
 };
@@ -33,13 +37,17 @@ inline constexpr int64_t kStageK = 64;
 /// Whether TMA and the copies of scales fit.
 bool prefillSupports(const WeightFormat &format, int64_t k, bool tiledScales);
 
+/// The largest split of K up to `wanted` that leaves no block without work.
+int64_t prefillSplit(int64_t k, int64_t wanted);
+
 int64_t prefillSharedBytes(const PrefillPlan &plan,
                            const PrefillProblem &problem);
 
 /// The kernel. Arguments: the tensor maps of A (bf16, [batch, M, K], box
 /// [1, tokens, 64], 128-byte swizzle) and of B's bytes ([batch, N, bytes], box
 /// [1, 128, bytes of 64 elements]), scales, M, N, batches (index), the
-/// epilogue's. Any number of blocks.
+/// epilogue's. Any number of blocks if K is not split, else `split` for each
+/// tile.
 mlir::func::FuncOp prefillKernel(nvidia::GPUKernelSet &kernelSet,
                                  mlir::Location loc, const PrefillPlan &plan,
                                  const PrefillProblem &problem,

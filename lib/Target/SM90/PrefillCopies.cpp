@@ -1,0 +1,121 @@
+//===-- PrefillCopies.cpp - Tiles and their way to shared memory ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "PrefillBody.h"
+
+#include "blockscale/Kernels/HostSide.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace blockscale;
+using namespace blockscale::sm90;
+using nvidia::MatmulEpilogue;
+using nvidia::ThreadCode;
+
+void PrefillBody::forTiles(HopperCode &c, ValueRange initial,
+                           llvm::function_ref<SmallVector<Value>(
+                               HopperCode &, Value, Value, Value, ValueRange)>
+                               body) const {
+  Value tilesM = c.div(c.add(rowsM, plan.tokens - 1), plan.tokens);
+  Value tilesN = c.div(c.add(rowsN, plan.rows() - 1), plan.rows());
+  Value perBatch = c.mul(tilesM, tilesN);
+  Value perGroup = c.mul(tilesN, plan.group);
+  Value total = c.mul(perBatch, batches);
+  Value step = c.div(c.gridSize(), plan.split);
+  c.loopBy(c.div(c.blockId(), plan.split), total, step, initial,
+           [&](ThreadCode &inner, Value tile, ValueRange carried) {
+             HopperCode h(inner);
+             Value batch = h.div(tile, perBatch);
+             Value inBatch = h.rem(tile, perBatch);
+             Value group = h.div(inBatch, perGroup);
+             Value inGroup = h.rem(inBatch, perGroup);
+             Value firstM = h.mul(group, plan.group);
+             // The last group may be narrower.
+             Value width = h.min(h.sub(tilesM, firstM), h.constant(plan.group));
+             Value m = h.add(firstM, h.rem(inGroup, width));
+             Value n = h.div(inGroup, width);
+             return body(h, h.mul(m, plan.tokens), h.mul(n, plan.rows()), batch,
+                         carried);
+           });
+}
+
+/// One thread asks TMA for activations and weights.
+void PrefillBody::copyBoxes(HopperCode outer) const {
+  // The stages are empty at first: the first wait must not block.
+  forTiles(
+      outer, {outer.constant(0), outer.constant(1)},
+      [&](HopperCode &tileCode, Value token0, Value row0, Value batch,
+          ValueRange carried) {
+        Value weightBatch =
+            problem.sharedWeights ? tileCode.constant(0) : batch;
+        return tileCode.loop(
+            firstStep, endStep, 1, carried,
+            [&](ThreadCode &inner, Value step, ValueRange place) {
+              HopperCode c(inner);
+              Value stage = place[0], parity = place[1];
+              Value barrier = full(c, stage);
+              c.waitParity(empty(c, stage), parity);
+              c.expectBytes(barrier, layout.tokenBytes + layout.weightBytes);
+              c.copyBox(stagePointer(c, 0, stage, layout.tokenBytes), args[0],
+                        {c.mul(step, kStageK), token0, batch}, barrier);
+              c.copyBox(stagePointer(c, layout.weightsOffset, stage,
+                                     layout.weightBytes),
+                        args[1],
+                        {c.mul(step, layout.weightRow), row0, weightBatch},
+                        barrier);
+              RingPlace next = after(c, {stage, parity});
+              return SmallVector<Value>{next.stage, next.parity};
+            });
+      });
+}
+
+/// A warp copies the words that hold a stage's scales.
+void PrefillBody::copyScales(HopperCode outer) const {
+  Value lane = outer.band(thread, 31);
+  kernels::ScaleAddress scaleAddress(problem.scalesType);
+  constexpr int64_t rowsPerLane = PrefillPlan::rows() / 32;
+  auto index = [](HopperCode &c, Value value) -> Value {
+    return arith::IndexCastUIOp::create(c.builder, c.loc,
+                                        c.builder.getIndexType(), value);
+  };
+  forTiles(outer, {outer.constant(0), outer.constant(1)},
+           [&](HopperCode &tileCode, Value, Value row0, Value batch,
+               ValueRange carried) {
+             Value weightBatch =
+                 problem.sharedWeights ? tileCode.constant(0) : batch;
+             SmallVector<Value> rows;
+             for (int64_t i = 0; i < rowsPerLane; ++i) {
+               // Rows past the end take the last one's; nobody stores their
+               // sums.
+               Value row =
+                   tileCode.min(tileCode.add(row0, tileCode.add(lane, 32 * i)),
+                                tileCode.sub(rowsN, tileCode.constant(1)));
+               Value offset = scaleAddress.offset(
+                   tileCode.builder, tileCode.loc, index(tileCode, weightBatch),
+                   args[4], index(tileCode, row),
+                   index(tileCode, tileCode.constant(0)));
+               rows.push_back(tileCode.at(args[2], tileCode.wideIndex(offset)));
+             }
+             return tileCode.loop(
+                 firstStep, endStep, 1, carried,
+                 [&](ThreadCode &inner, Value step, ValueRange place) {
+                   HopperCode c(inner);
+                   Value stage = place[0], parity = place[1];
+                   c.waitParity(empty(c, stage), parity);
+                   Value column = c.div(c.mul(step, kStageK), format.block());
+                   Value bytes = c.mul(c.div(column, 4),
+                                       scaleAddress.isTiled() ? 512 : 4);
+                   Value target = stagePointer(c, layout.scalesOffset, stage,
+                                               layout.scaleBytes);
+                   Value always = arith::ConstantOp::create(
+                       c.builder, c.loc, c.builder.getBoolAttr(true));
+                   for (int64_t i = 0; i < rowsPerLane; ++i)
+                     c.copyAsync(c.at(target, c.mul(c.add(lane, 32 * i), 4)),
+                                 c.at(rows[i], c.wide(bytes)), 4, always);
+                   c.arriveAfterCopies(full(c, stage));
+                   RingPlace next = after(c, {stage, parity});
+                   return SmallVector<Value>{next.stage, next.parity};
+                 });
+           });
+  // A block may not end before its copies have landed.
+  outer.waitForCopies(0);
+}

@@ -1,0 +1,237 @@
+//===-- PrefillMultiply.cpp - From the ring to the result -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "PrefillBody.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace blockscale;
+using namespace blockscale::sm90;
+using nvidia::MatmulEpilogue;
+using nvidia::ThreadCode;
+
+/// The registers of A for a stage: four steps of 16.
+SmallVector<Value> PrefillBody::fragments(HopperCode &c, Value stage,
+                                          Value step) const {
+  Value lane = c.band(thread, 31);
+  Value warpRow = c.mul(c.shr(thread, 5), 16);
+  Value row = c.add(warpRow, c.shr(lane, 2));
+  Value quad = c.band(lane, 3);
+  int64_t elementBytes = format.bits() == 4 ? 1 : 2; // Of two neighbours.
+  Value weights =
+      c.at(stagePointer(c, layout.weightsOffset, stage, layout.weightBytes),
+           c.add(c.mul(row, layout.weightRow), c.mul(quad, elementBytes)));
+  Value scales =
+      c.at(stagePointer(c, layout.scalesOffset, stage, layout.scaleBytes),
+           c.mul(row, 4));
+  int64_t count = std::max<int64_t>(1, kStageK / format.block());
+  Type stored = c.builder.getIntegerType(8 * elementBytes);
+  SmallVector<WeightFormat::Multipliers> multipliers;
+  for (int64_t half = 0; half < 2; ++half) {
+    Value word = c.load(c.i32(), c.at(scales, half * 8 * 4), 4);
+    if (count < 4) {
+      // Which of the word's scales: K in scales, modulo 4.
+      Value first = c.band(c.div(c.mul(step, kStageK), format.block()), 3);
+      word = c.shiftRight(word, c.mul(first, 8));
+    }
+    multipliers.push_back(format.multipliers(c, word, count));
+  }
+  SmallVector<Value> a;
+  for (int64_t s = 0; s < kStageK / 16; ++s)
+    for (int64_t high = 0; high < 2; ++high)
+      for (int64_t half = 0; half < 2; ++half) {
+        int64_t offset =
+            half * 8 * layout.weightRow + (s * 8 + high * 4) * elementBytes;
+        Value pair = c.load(stored, c.at(weights, offset), elementBytes);
+        pair = c.builder.createOrFold<arith::ExtUIOp>(c.loc, c.i32(), pair);
+        size_t which = std::min<size_t>(s * 16 / format.block(), count - 1);
+        a.push_back(
+            format.decodeNeighbours(c, pair, multipliers[half].pairs[which]));
+      }
+  return a;
+}
+
+/// Starts the wgmma of a stage.
+SmallVector<Value> PrefillBody::multiply(HopperCode &c, Value stage,
+                                         ArrayRef<Value> a,
+                                         ArrayRef<Value> sums) const {
+  Value tokens = stagePointer(c, 0, stage, layout.tokenBytes);
+  Value start = c.shr(c.sharedAddress(tokens), 4);
+  // 128-byte swizzle: 8 tokens are 1024 bytes.
+  int64_t fixed =
+      int64_t(1) << 16 | int64_t(1024 / 16) << 32 | int64_t(1) << 62;
+  SmallVector<Value> descriptors;
+  for (int64_t s = 0; s < kStageK / 16; ++s)
+    descriptors.push_back(
+        c.bor(c.wide(c.add(start, 2 * s)), c.constant64(fixed)));
+  return c.wgmmaRegisters(sums, plan.tokens, a, descriptors);
+}
+
+/// Tells the producer that a warp is done with a stage.
+void PrefillBody::release(HopperCode &c, Value stage) const {
+  Value isFirstLane = c.eq(c.band(thread, 31), c.constant(0));
+  c.branch(isFirstLane, [&](ThreadCode &single) {
+    HopperCode h(single);
+    h.arrive(empty(h, stage));
+  });
+}
+
+/// Adds the block's part of K to `sums`; the place after it.
+RingPlace PrefillBody::multiplyStages(HopperCode &outer,
+                                      SmallVector<Value> &sums,
+                                      RingPlace place) const {
+  SmallVector<Value> carried(sums);
+  carried.append({place.stage, place.parity});
+  SmallVector<Value> results =
+      outer.loop(firstStep, endStep, 1, carried,
+                 [&](ThreadCode &inner, Value step, ValueRange values) {
+                   HopperCode c(inner);
+                   SmallVector<Value> sums(values.take_front(numSums()));
+                   RingPlace place{values[numSums()], values[numSums() + 1]};
+                   c.waitParity(full(c, place.stage), place.parity);
+                   SmallVector<Value> a = fragments(c, place.stage, step);
+                   sums = c.wgmmaWait(multiply(c, place.stage, a, sums), 0);
+                   release(c, place.stage);
+                   place = after(c, place);
+                   sums.append({place.stage, place.parity});
+                   return sums;
+                 });
+  sums.assign(results.begin(), results.begin() + numSums());
+  return {results[numSums()], results[numSums() + 1]};
+}
+
+/// The same; a stage is dequantized while the one before is multiplied.
+RingPlace PrefillBody::multiplyOverlapped(HopperCode &outer,
+                                          SmallVector<Value> &sums,
+                                          RingPlace place) const {
+  outer.waitParity(full(outer, place.stage), place.parity);
+  SmallVector<Value> first = fragments(outer, place.stage, firstStep);
+  int64_t numA = first.size();
+  SmallVector<Value> carried(sums);
+  llvm::append_range(carried, first);
+  carried.append({place.stage, place.parity});
+  SmallVector<Value> results = outer.loop(
+      outer.add(firstStep, 1), endStep, 1, carried,
+      [&](ThreadCode &inner, Value step, ValueRange values) {
+        HopperCode c(inner);
+        SmallVector<Value> sums(values.take_front(numSums()));
+        SmallVector<Value> a(values.slice(numSums(), numA));
+        RingPlace place{values[numSums() + numA], values[numSums() + numA + 1]};
+        sums = multiply(c, place.stage, a, sums);
+        RingPlace next = after(c, place);
+        c.waitParity(full(c, next.stage), next.parity);
+        SmallVector<Value> nextA = fragments(c, next.stage, step);
+        sums = c.wgmmaWait(sums, 0, a);
+        release(c, place.stage);
+        llvm::append_range(sums, nextA);
+        sums.append({next.stage, next.parity});
+        return sums;
+      });
+  ArrayRef<Value> values(results);
+  place = {values[numSums() + numA], values[numSums() + numA + 1]};
+  sums = outer.wgmmaWait(multiply(outer, place.stage,
+                                  values.slice(numSums(), numA),
+                                  values.take_front(numSums())),
+                         0);
+  release(outer, place.stage);
+  return after(outer, place);
+}
+
+void PrefillBody::consume(HopperCode &outer) const {
+  forTiles(outer, {outer.constant(0), outer.constant(0)},
+           [&](HopperCode &tileCode, Value token0, Value row0, Value batch,
+               ValueRange carried) {
+             RingPlace place{carried[0], carried[1]};
+             SmallVector<Value> sums(numSums(), tileCode.zero(tileCode.f32()));
+             place = plan.overlaps() ? multiplyOverlapped(tileCode, sums, place)
+                                     : multiplyStages(tileCode, sums, place);
+             if (plan.split > 1)
+               storeSplit(tileCode, sums, token0, row0, batch);
+             else
+               store(tileCode, sums, token0, row0, batch);
+             return SmallVector<Value>{place.stage, place.parity};
+           });
+}
+
+/// sums[token][row] of whole groups of 8 tokens in shared memory.
+void PrefillBody::writeSums(HopperCode &c, ArrayRef<Value> sums, Value area,
+                            bool scaled) const {
+  Value lane = c.band(thread, 31);
+  Value row = c.add(c.mul(c.shr(thread, 5), 16), c.shr(lane, 2));
+  Value start = c.add(c.mul(c.mul(c.band(lane, 3), 2), kOutStride), row);
+  for (auto [index, sum] : llvm::enumerate(sums)) {
+    // Registers: (row, token), (row, token + 1), then row + 8.
+    int64_t tile = index / 4, i = index % 4;
+    int64_t offset = (tile * 8 + i % 2) * kOutStride + i / 2 * 8;
+    Value value = scaled ? scaledSum(c, sum) : sum;
+    c.store(value, c.element(area, c.f32(), c.add(start, offset)), 4);
+  }
+}
+
+/// What dequantization left out.
+Value PrefillBody::scaledSum(HopperCode &c, Value sum) const {
+  if (!format.deferredExponent())
+    return sum;
+  Value factor = arith::ConstantOp::create(
+      c.builder, c.loc,
+      c.builder.getF32FloatAttr(std::ldexp(1.0f, format.deferredExponent())));
+  return arith::MulFOp::create(c.builder, c.loc, sum, factor);
+}
+
+/// The blocks of a cluster add up their tiles, a part of it each.
+void PrefillBody::storeSplit(HopperCode &outer, ArrayRef<Value> sums,
+                             Value token0, Value row0, Value batch) const {
+  outer.namedBarrier(1, kConsumers); // The stages have been read.
+  writeSums(outer, sums, shared, /*scaled=*/false);
+  outer.clusterBarrier();
+  MatmulEpilogue::State state =
+      epilogue.begin(outer, epilogueArgs(), batch, rowsM, rowsN);
+  constexpr int64_t groups = PrefillPlan::rows() / 4;
+  Value tokens =
+      outer.min(outer.constant(plan.tokens), outer.sub(rowsM, token0));
+  Value begin = outer.add(outer.mul(rank, kConsumers), thread);
+  outer.loop(begin, outer.mul(tokens, groups), kConsumers * plan.split, {},
+             [&](ThreadCode &inner, Value index, ValueRange) {
+               HopperCode c(inner);
+               Value token = c.div(index, groups);
+               Value row = c.mul(c.rem(index, groups), 4);
+               Value offset = c.add(c.mul(token, kOutStride), row);
+               Value pointer = c.element(shared, c.f32(), offset);
+               SmallVector<Value> total;
+               for (int64_t block = 0; block < plan.split; ++block) {
+                 SmallVector<Value> part =
+                     c.loadRemote4(pointer, c.constant(block));
+                 if (total.empty()) {
+                   total = part;
+                   continue;
+                 }
+                 for (auto [sum, more] : llvm::zip_equal(total, part))
+                   sum = arith::AddFOp::create(c.builder, c.loc, sum, more);
+               }
+               for (Value &sum : total)
+                 sum = scaledSum(c, sum);
+               epilogue.emit(c, epilogueArgs(), state, total,
+                             c.add(token0, token), c.add(row0, row));
+               return SmallVector<Value>();
+             });
+  outer.clusterBarrierRelaxed(); // Others may still read this block's sums.
+}
+
+/// The tile of sums through shared memory to the epilogue, some tokens at a
+/// time.
+void PrefillBody::store(HopperCode &c, ArrayRef<Value> sums, Value token0,
+                        Value row0, Value batch) const {
+  MatmulEpilogue::State state =
+      epilogue.begin(c, epilogueArgs(), batch, rowsM, rowsN);
+  Value area = c.at(shared, layout.outOffset);
+  int64_t chunk = std::min(kOutTokens, plan.tokens);
+  for (int64_t first = 0; first < plan.tokens; first += chunk) {
+    c.namedBarrier(1, kConsumers); // The last chunk has been read.
+    writeSums(c, sums.slice(first / 2, chunk / 2), area, /*scaled=*/true);
+    c.namedBarrier(1, kConsumers);
+    epilogue.emitTile(c, epilogueArgs(), state, area, chunk, plan.rows(),
+                      kOutStride, kConsumers, c.add(token0, first), row0);
+  }
+}
