@@ -1,6 +1,6 @@
 //===-- DecodePlan.cpp - The shape of a decode kernel ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "DecodeKernel.h"
+#include "DecodeBody.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -35,11 +35,16 @@ static double costOf(const DecodePlan &plan, int64_t n,
     cost *= 1 + 0.3 * (1 - double(threads) / kBestThreads);
   if (threads > kBestThreads)
     cost *= 1.1;
-  // Blocks of a cluster wait for each other after each tile.
-  if (plan.cluster > 1)
-    cost *= 1.3;
+  // What the end of a tile costs, as weights: its sums meet, and the blocks of
+  // a cluster wait for each other and for their copies.
+  cost += tiles * (plan.cluster > 1 ? 36e3 : 5e3);
+  if (plan.cluster > 2)
+    cost *= 2; // Larger clusters do not fill all multiprocessors.
   if (plan.depth < 4)
     cost *= 1.02;
+  // A loop over chunks computes what straight code knows.
+  if (chunksPerWarp > kStraightChunks)
+    cost *= 1.15;
   if (plan.rowTiles > 1)
     cost *= 1.05; // Fewer registers are free.
   // A little less for blocks that finish their tiles at different times.
@@ -64,7 +69,7 @@ std::optional<DecodePlan> DecodePlan::choose(int64_t tokens, int64_t n,
             plan.warpsK = warpsK;
             plan.cluster = cluster;
             plan.depth = depth;
-            if (plan.threads() > 512 || plan.threads() < 128)
+            if (plan.threads() > 512 || plan.threads() < 256)
               continue;
             // Registers: two row tiles or many tokens do not fit 512 threads.
             if (plan.threads() == 512 && rowTiles * tokens > 16)

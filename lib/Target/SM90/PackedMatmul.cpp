@@ -27,8 +27,10 @@ static constexpr int64_t kPrefillTokens[] = {32, 64, 128, 256};
 static constexpr int64_t kPrefillTokensAtRunTime[] = {64, 256};
 /// Shared memory and stages that hide the latency of memory.
 static constexpr int64_t kRingBytes = 168 * 1024, kMaxStages = 8;
-/// Blocks of a cluster that every chip runs.
+/// Blocks of a cluster that every chip runs; clusters of more than two leave
+/// some multiprocessors of a group without work, so fewer of them run at once.
 static constexpr int64_t kMaxSplit = 8;
+static constexpr double kLargeClusterShare = 0.85;
 
 namespace {
 
@@ -73,7 +75,9 @@ static PrefillPlan prefillPlan(const MatmulProblem &problem, const Chip &chip,
                                    plan.rows());
   if (oneTile)
     while (plan.split < kMaxSplit &&
-           2 * plan.split * tiles <= chip.multiprocessors &&
+           2 * plan.split * tiles <=
+               chip.multiprocessors *
+                   (plan.split > 1 ? kLargeClusterShare : 1.0) &&
            prefillSplit(problem.depth, 2 * plan.split) == 2 * plan.split)
       plan.split *= 2;
   plan.stages = 2;
