@@ -6,8 +6,6 @@
 #include "blockscale/Target/NVIDIA/Codegen.h"
 #include "blockscale/Target/NVIDIA/Passes.h"
 
-#include "mlir/Conversion/Passes.h"
-#include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -23,26 +21,7 @@ void blockscale::addGPUKernelStage(OpPassManager &pm, StringRef chip) {
 
 void blockscale::addGPULowerStage(OpPassManager &pm) {
   addShortFloatPasses(pm, /*approximateAll=*/true);
-  pm.addPass(createLoopInvariantCodeMotionPass());
-  pm.addPass(memref::createExpandStridedMetadataPass());
-  pm.addPass(createLowerAffinePass());
-  pm.addPass(createSCFToControlFlowPass());
-  ConvertVectorToLLVMPassOptions vectors;
-  vectors.force32BitVectorIndices = false;
-  pm.addPass(createConvertVectorToLLVMPass(vectors));
-  pm.addPass(createConvertMathToLLVMPass());
-  // Device memory: the runtime's allocator.
-  FinalizeMemRefToLLVMConversionPassOptions memory;
-  memory.useGenericFunctions = true;
-  pm.addPass(createFinalizeMemRefToLLVMConversionPass(memory));
-  pm.addPass(createConvertIndexToLLVMPass());
-  pm.addPass(createArithToLLVMConversionPass());
-  pm.addPass(createConvertControlFlowToLLVMPass());
-  pm.addPass(createConvertFuncToLLVMPass());
-  pm.addPass(createConvertNVVMToLLVMPass());
-  pm.addPass(createReconcileUnrealizedCastsPass());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
+  addConvertToLLVMPasses(pm);
   pm.addNestedPass<gpu::GPUModuleOp>(nvidia::createMarkKernelsPass());
   pm.addPass(nvidia::createLowerLaunchCallsPass());
 }

@@ -105,16 +105,11 @@ void blockscale::addShortFloatPasses(OpPassManager &pm, bool approximateAll) {
   pm.addPass(arith::createArithExpandOpsPass(expand));
 }
 
-void blockscale::addCPULowerStage(OpPassManager &pm) {
-  pm.addPass(cpu::createExpandCopiesPass());
-  pm.addPass(createConvertLinalgToLoopsPass());
-  addShortFloatPasses(pm, /*approximateAll=*/false);
+void blockscale::addConvertToLLVMPasses(OpPassManager &pm) {
   pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(createSCFToControlFlowPass());
-  // Of vectors, an element at a time.
-  pm.addPass(createConvertMathToLibmPass());
   ConvertVectorToLLVMPassOptions vectors;
   vectors.force32BitVectorIndices = false;
   pm.addPass(createConvertVectorToLLVMPass(vectors));
@@ -126,9 +121,19 @@ void blockscale::addCPULowerStage(OpPassManager &pm) {
   pm.addPass(createArithToLLVMConversionPass());
   pm.addPass(createConvertControlFlowToLLVMPass());
   pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(createConvertNVVMToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+}
+
+void blockscale::addCPULowerStage(OpPassManager &pm) {
+  pm.addPass(cpu::createExpandCopiesPass());
+  pm.addPass(createConvertLinalgToLoopsPass());
+  addShortFloatPasses(pm, /*approximateAll=*/false);
+  // Of vectors, an element at a time.
+  pm.addPass(createConvertMathToLibmPass());
+  addConvertToLLVMPasses(pm);
   pm.addPass(cpu::createLowerParallelCallsPass());
   pm.addPass(cpu::createEmitEntriesPass());
 }

@@ -2,15 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
 #include "blockscale/Pipeline/Registration.h"
+#include "blockscale/Runtime/AtomicFile.h"
 
 #include "mlir/Debug/Counter.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Support/Timing.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/WithColor.h"
 
 static constexpr llvm::StringLiteral overview =
     R"(blockscale-opt: check MLIR and run passes on it
@@ -57,6 +61,33 @@ static void shortenHelp(mlir::DialectRegistry &registry) {
       entry.second->setHiddenFlag(llvm::cl::Hidden);
 }
 
+/// MlirOptMain opens its output before it reads its input and deletes it when
+/// anything fails. Here a file appears, or changes, only when all went well.
+static llvm::LogicalResult optimize(int argc, char **argv,
+                                    mlir::DialectRegistry &registry) {
+  auto [inputPath, outputPath] =
+      mlir::registerAndParseCLIOptions(argc, argv, overview, registry);
+  auto config = mlir::MlirOptMainConfig::createFromCLOptions();
+  if (outputPath == "-" || outputPath == "/dev/null" ||
+      config.shouldShowDialects() || config.shouldListPasses())
+    return mlir::MlirOptMain(argc, argv, inputPath, outputPath, registry);
+  std::string error, text;
+  auto fail = [&] {
+    llvm::WithColor::error(llvm::errs()) << error << "\n";
+    return llvm::failure();
+  };
+  auto input = mlir::openInputFile(inputPath, &error);
+  if (!input)
+    return fail();
+  llvm::raw_string_ostream stream(text);
+  if (failed(mlir::MlirOptMain(stream, std::move(input), registry, config)))
+    return llvm::failure();
+  auto file = blockscale::runtime::AtomicFile::create(outputPath, error);
+  if (!file || !file->write(text, error) || !file->commit(error))
+    return fail();
+  return llvm::success();
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   llvm::StringRef onlyArgument = argc == 2 ? argv[1] : "";
@@ -70,6 +101,5 @@ int main(int argc, char **argv) {
     blockscale::registerAllBlockScaleDialects(registry);
     blockscale::registerUpstreamPasses();
   }
-  return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, overview, registry));
+  return mlir::asMainReturnCode(optimize(argc, argv, registry));
 }

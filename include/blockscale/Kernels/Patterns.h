@@ -74,6 +74,11 @@ void populateRelayoutKernel(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter,
                             KernelSet &kernelSet);
 
+/// All of the above: every op but scaled_matmul.
+void populateKernels(mlir::RewritePatternSet &patterns,
+                     const mlir::TypeConverter &converter,
+                     KernelSet &kernelSet);
+
 } // namespace blockscale::kernels
 
 #endif // BLOCKSCALE_KERNELS_PATTERNS_H

@@ -46,6 +46,9 @@ void addBufferizeStage(mlir::OpPassManager &pm);
 /// integer arithmetic: exp, tanh and erf, or all functions where there is no
 /// libm to call.
 void addShortFloatPasses(mlir::OpPassManager &pm, bool approximateAll);
+/// Loops, vectors, memory and functions, of host and kernels, become the LLVM
+/// dialect.
+void addConvertToLLVMPasses(mlir::OpPassManager &pm);
 /// Everything becomes the LLVM dialect, with the entry points of a library.
 void addCPULowerStage(mlir::OpPassManager &pm);
 

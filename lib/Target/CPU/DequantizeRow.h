@@ -4,23 +4,12 @@
 #define BLOCKSCALE_LIB_TARGET_CPU_DEQUANTIZEROW_H
 
 #include "blockscale/Kernels/HostSide.h"
-
-#include <optional>
+#include "blockscale/Kernels/MatmulOperands.h"
 
 namespace blockscale::cpu {
 
-/// One side of a scaled_matmul: plain reals, or codes with block scales. The
-/// tensor scale is not part of it: it multiplies the accumulator.
-struct MatmulSide {
-  /// Type of the plain tensor or of the elements.
-  mlir::RankedTensorType type;
-  std::optional<Format> format;
-  mlir::RankedTensorType scalesType;
-  mlir::RankedTensorType zerosType;
-  /// Flat buffers: [reals] or [codes, scales(, zero points)].
-  llvm::SmallVector<mlir::Value, 3> buffers;
-
-  int64_t cols() const { return type.getShape().back(); }
+/// A side whose rows become f64.
+struct MatmulSide : kernels::MatmulOperand {
   /// Columns of the f64 panel: a multiple of the 8 lanes of the microkernel.
   int64_t paddedCols() const { return (cols() + 7) / 8 * 8; }
   /// Text that decides the code of writeRow.

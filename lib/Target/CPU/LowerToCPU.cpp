@@ -34,14 +34,7 @@ struct LowerToCPU : cpu::impl::LowerToCPUPassBase<LowerToCPU> {
     populateStorageConversion(converter, patterns, target);
 
     cpu::CPUKernelSet kernelSet(getOperation());
-    kernels::populateAmaxKernel(patterns, converter, kernelSet);
-    kernels::populateScaleKernel(patterns, converter, kernelSet);
-    kernels::populateQuantizeKernels(patterns, converter, kernelSet);
-    kernels::populateRotateKernel(patterns, converter, kernelSet);
-    kernels::populateMatrixRotateKernel(patterns, converter, kernelSet);
-    kernels::populateSeedKernels(patterns, converter, kernelSet);
-    kernels::populateSimulationKernels(patterns, converter, kernelSet);
-    kernels::populateRelayoutKernel(patterns, converter, kernelSet);
+    kernels::populateKernels(patterns, converter, kernelSet);
     cpu::populateMatmulKernel(patterns, converter, kernelSet, vectorBits,
                               useFMA);
     if (failed(

@@ -33,30 +33,6 @@ private:
 
 } // namespace
 
-static MatmulSide makeSide(OpBuilder &builder, Location loc, StringRef name,
-                           RankedTensorType type, Value data, FormatAttr format,
-                           Type scalesType, Value scales, Type zerosType,
-                           Value zeros) {
-  MatmulSide side;
-  side.type = type;
-  side.buffers.push_back(inputBuffer(builder, loc, data));
-  if (!format)
-    return side;
-  side.format = format.getValue();
-  side.scalesType = cast<RankedTensorType>(scalesType);
-  SmallVector<Value> sizes = getSizes(builder, loc, data, type);
-  requireScalesOf(builder, loc, "scaled_matmul: scales of " + name,
-                  *side.format, sizes, scales, side.scalesType);
-  side.buffers.push_back(inputBuffer(builder, loc, scales));
-  if (zeros) {
-    side.zerosType = cast<RankedTensorType>(zerosType);
-    requireScalesOf(builder, loc, "scaled_matmul: zero points of " + name,
-                    *side.format, sizes, zeros, side.zerosType);
-    side.buffers.push_back(inputBuffer(builder, loc, zeros));
-  }
-  return side;
-}
-
 /// f64(gA) * f64(gB) * f64(alpha), those that exist (rule matmul_c3).
 static Value totalAlpha(OpBuilder &builder, Location loc, ValueRange scalars) {
   Value total =
@@ -100,15 +76,11 @@ LowerScaledMatmul::matchAndRewrite(ScaledMatmulOp op, OpAdaptor adaptor,
                                    ConversionPatternRewriter &rewriter) const {
   Location loc = op.getLoc();
   auto lhsType = op.getLhs().getType(), rhsType = op.getRhs().getType();
-  auto typeOf = [](Value value) { return value ? value.getType() : Type(); };
-  MatmulSide lhs = makeSide(rewriter, loc, "lhs", lhsType, adaptor.getLhs(),
-                            op.getLhsFormatAttr(), typeOf(op.getLhsScales()),
-                            adaptor.getLhsScales(), typeOf(op.getLhsZeros()),
-                            adaptor.getLhsZeros());
-  MatmulSide rhs = makeSide(rewriter, loc, "rhs", rhsType, adaptor.getRhs(),
-                            op.getRhsFormatAttr(), typeOf(op.getRhsScales()),
-                            adaptor.getRhsScales(), typeOf(op.getRhsZeros()),
-                            adaptor.getRhsZeros());
+  auto bufferOf = [&](Value tensor) {
+    return inputBuffer(rewriter, loc, tensor);
+  };
+  MatmulSide lhs{lhsOperand(rewriter, op, adaptor, bufferOf)};
+  MatmulSide rhs{rhsOperand(rewriter, op, adaptor, bufferOf)};
 
   IndexMath math(rewriter, loc);
   Extents extentsA = getExtents(rewriter, loc, adaptor.getLhs(), lhsType);

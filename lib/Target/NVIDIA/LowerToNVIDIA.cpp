@@ -28,6 +28,8 @@ struct LowerToNVIDIA : nvidia::impl::LowerToNVIDIAPassBase<LowerToNVIDIA> {
       emitError(getOperation().getLoc(), error);
       return signalPassFailure();
     }
+    if (failed(verifyStorageConversion(getOperation())))
+      return signalPassFailure();
     MLIRContext *context = &getContext();
     StorageTypeConverter converter;
     RewritePatternSet patterns(context);
@@ -36,14 +38,7 @@ struct LowerToNVIDIA : nvidia::impl::LowerToNVIDIAPassBase<LowerToNVIDIA> {
     populateStorageConversion(converter, patterns, legality);
 
     nvidia::GPUKernelSet kernelSet(getOperation(), *target);
-    kernels::populateAmaxKernel(patterns, converter, kernelSet);
-    kernels::populateScaleKernel(patterns, converter, kernelSet);
-    kernels::populateQuantizeKernels(patterns, converter, kernelSet);
-    kernels::populateRotateKernel(patterns, converter, kernelSet);
-    kernels::populateMatrixRotateKernel(patterns, converter, kernelSet);
-    kernels::populateSeedKernels(patterns, converter, kernelSet);
-    kernels::populateSimulationKernels(patterns, converter, kernelSet);
-    kernels::populateRelayoutKernel(patterns, converter, kernelSet);
+    kernels::populateKernels(patterns, converter, kernelSet);
     nvidia::populateMatmulLowering(patterns, converter, kernelSet);
     if (failed(
             applyFullConversion(getOperation(), legality, std::move(patterns))))

@@ -48,30 +48,6 @@ static Value deviceBuffer(OpBuilder &builder, Location loc, Value tensor) {
       tensor, /*read_only=*/true);
 }
 
-static MatmulSide makeSide(OpBuilder &builder, Location loc, StringRef name,
-                           RankedTensorType type, Value data, FormatAttr format,
-                           Type scalesType, Value scales, Type zerosType,
-                           Value zeros) {
-  MatmulSide side;
-  side.type = type;
-  side.buffers.push_back(deviceBuffer(builder, loc, data));
-  if (!format)
-    return side;
-  side.format = format.getValue();
-  side.scalesType = cast<RankedTensorType>(scalesType);
-  SmallVector<Value> sizes = getSizes(builder, loc, data, type);
-  requireScalesOf(builder, loc, "scaled_matmul: scales of " + name,
-                  *side.format, sizes, scales, side.scalesType);
-  side.buffers.push_back(deviceBuffer(builder, loc, scales));
-  if (zeros) {
-    side.zerosType = cast<RankedTensorType>(zerosType);
-    requireScalesOf(builder, loc, "scaled_matmul: zero points of " + name,
-                    *side.format, sizes, zeros, side.zerosType);
-    side.buffers.push_back(deviceBuffer(builder, loc, zeros));
-  }
-  return side;
-}
-
 /// What happens to the accumulators, checked against `sizes` of the result.
 static MatmulEpilogue makeEpilogue(OpBuilder &builder, ScaledMatmulOp op,
                                    ScaledMatmulOp::Adaptor adaptor, Value out,
@@ -173,16 +149,12 @@ LowerScaledMatmul::matchAndRewrite(ScaledMatmulOp op, OpAdaptor adaptor,
                                    ConversionPatternRewriter &rewriter) const {
   Location loc = op.getLoc();
   auto lhsType = op.getLhs().getType(), rhsType = op.getRhs().getType();
-  auto typeOf = [](Value value) { return value ? value.getType() : Type(); };
   MatmulProblem problem;
-  problem.lhs = makeSide(rewriter, loc, "lhs", lhsType, adaptor.getLhs(),
-                         op.getLhsFormatAttr(), typeOf(op.getLhsScales()),
-                         adaptor.getLhsScales(), typeOf(op.getLhsZeros()),
-                         adaptor.getLhsZeros());
-  problem.rhs = makeSide(rewriter, loc, "rhs", rhsType, adaptor.getRhs(),
-                         op.getRhsFormatAttr(), typeOf(op.getRhsScales()),
-                         adaptor.getRhsScales(), typeOf(op.getRhsZeros()),
-                         adaptor.getRhsZeros());
+  auto bufferOf = [&](Value tensor) {
+    return deviceBuffer(rewriter, loc, tensor);
+  };
+  problem.lhs = {lhsOperand(rewriter, op, adaptor, bufferOf)};
+  problem.rhs = {rhsOperand(rewriter, op, adaptor, bufferOf)};
   Extents extentsA = getExtents(rewriter, loc, adaptor.getLhs(), lhsType);
   Extents extentsB = getExtents(rewriter, loc, adaptor.getRhs(), rhsType);
   SmallVector<Value> sizes = getSizes(rewriter, loc, adaptor.getLhs(), lhsType);

@@ -322,28 +322,6 @@ SmallVector<Value> HopperCode::wgmmaRegisters(ArrayRef<Value> accumulators,
   return ptxInPlace(text, accumulators, operands);
 }
 
-SmallVector<Value> HopperCode::wgmmaShared(ArrayRef<Value> accumulators,
-                                           int64_t tokens, StringRef kind,
-                                           ArrayRef<Value> a, ArrayRef<Value> b,
-                                           bool fresh) {
-  size_t count = accumulators.size();
-  size_t firstA = 2 * count, firstB = firstA + a.size();
-  bool bytes = kind.starts_with("e");
-  std::string text = "{ .reg .pred p, q; setp.eq.b32 p, 0, 0; "
-                     "setp.ne.b32 q, 0, 0; wgmma.fence.sync.aligned; ";
-  for (size_t step = 0; step < a.size(); ++step)
-    text += "wgmma.mma_async.sync.aligned.m64n" + std::to_string(tokens) +
-            (bytes ? "k32" : "k16") + ".f32." + kind.str() + " " +
-            registerList(0, count) + ", $" + std::to_string(firstA + step) +
-            ", $" + std::to_string(firstB + step) + ", " +
-            (fresh && step == 0 ? "q" : "p") +
-            (bytes ? ", 1, 1; " : ", 1, 1, 0, 0; ");
-  text += "wgmma.commit_group.sync.aligned; }";
-  SmallVector<Value> operands(a);
-  llvm::append_range(operands, b);
-  return ptxInPlace(text, accumulators, operands);
-}
-
 SmallVector<Value> HopperCode::wgmmaWait(ArrayRef<Value> accumulators,
                                          int64_t pending,
                                          ArrayRef<Value> inUse) {

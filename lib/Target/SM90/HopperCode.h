@@ -102,12 +102,6 @@ public:
                                           int64_t tokens,
                                           llvm::ArrayRef<Value> a,
                                           llvm::ArrayRef<Value> descriptors);
-  /// The same with A by descriptors; `kind` is "bf16.bf16" or "e4m3.e4m3".
-  /// `fresh`: the first step ignores what the accumulators hold.
-  llvm::SmallVector<Value> wgmmaShared(llvm::ArrayRef<Value> accumulators,
-                                       int64_t tokens, llvm::StringRef kind,
-                                       llvm::ArrayRef<Value> a,
-                                       llvm::ArrayRef<Value> b, bool fresh);
   /// Waits until at most `pending` groups are under way; hands the accumulators
   /// on, so that nothing reads them before. `inUse`: registers that wgmma under
   /// way still read, which nothing may overwrite before.

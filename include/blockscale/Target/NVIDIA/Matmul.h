@@ -10,7 +10,7 @@
 #ifndef BLOCKSCALE_TARGET_NVIDIA_MATMUL_H
 #define BLOCKSCALE_TARGET_NVIDIA_MATMUL_H
 
-#include "blockscale/Numerics/Format.h"
+#include "blockscale/Kernels/MatmulOperands.h"
 #include "blockscale/Target/NVIDIA/Epilogue.h"
 #include "blockscale/Target/NVIDIA/GPUKernelSet.h"
 
@@ -20,16 +20,8 @@
 
 namespace blockscale::nvidia {
 
-/// One side: plain reals, or codes with block scales. The tensor scale is part
-/// of the epilogue.
-struct MatmulSide {
-  mlir::RankedTensorType type;
-  std::optional<Format> format;
-  mlir::RankedTensorType scalesType, zerosType;
-  /// Flat buffers: [reals] or [codes, scales(, zero points)].
-  llvm::SmallVector<mlir::Value, 3> buffers;
-
-  int64_t cols() const { return type.getShape().back(); }
+/// A side, and what a schedule asks about it.
+struct MatmulSide : kernels::MatmulOperand {
   bool hasTiledScales() const;
   /// Columns of the scales.
   int64_t scaleCols() const { return cols() / format->blockCols; }

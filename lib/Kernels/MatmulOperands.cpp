@@ -1,0 +1,59 @@
+//===-- MatmulOperands.cpp - The sides of a scaled_matmul -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "blockscale/Kernels/MatmulOperands.h"
+#include "blockscale/Kernels/HostSide.h"
+
+using namespace mlir;
+using namespace blockscale;
+using namespace blockscale::kernels;
+
+namespace {
+/// An operand of the op and what it was converted to; both may be null.
+struct Operand {
+  Value original, converted;
+};
+} // namespace
+
+static MatmulOperand makeOperand(OpBuilder &builder, Location loc,
+                                 StringRef name, FormatAttr format,
+                                 Operand data, Operand scales, Operand zeros,
+                                 BufferOf bufferOf) {
+  auto typeOf = [](const Operand &operand) {
+    return cast<RankedTensorType>(operand.original.getType());
+  };
+  MatmulOperand side;
+  side.type = typeOf(data);
+  side.buffers.push_back(bufferOf(data.converted));
+  if (!format)
+    return side;
+  side.format = format.getValue();
+  SmallVector<Value> sizes = getSizes(builder, loc, data.converted, side.type);
+  auto add = [&](StringRef what, const Operand &operand) {
+    requireScalesOf(builder, loc, "scaled_matmul: " + what + " of " + name,
+                    *side.format, sizes, operand.converted, typeOf(operand));
+    side.buffers.push_back(bufferOf(operand.converted));
+    return typeOf(operand);
+  };
+  side.scalesType = add("scales", scales);
+  if (zeros.converted)
+    side.zerosType = add("zero points", zeros);
+  return side;
+}
+
+MatmulOperand kernels::lhsOperand(OpBuilder &builder, ScaledMatmulOp op,
+                                  ScaledMatmulOp::Adaptor adaptor,
+                                  BufferOf bufferOf) {
+  return makeOperand(builder, op.getLoc(), "lhs", op.getLhsFormatAttr(),
+                     {op.getLhs(), adaptor.getLhs()},
+                     {op.getLhsScales(), adaptor.getLhsScales()},
+                     {op.getLhsZeros(), adaptor.getLhsZeros()}, bufferOf);
+}
+
+MatmulOperand kernels::rhsOperand(OpBuilder &builder, ScaledMatmulOp op,
+                                  ScaledMatmulOp::Adaptor adaptor,
+                                  BufferOf bufferOf) {
+  return makeOperand(builder, op.getLoc(), "rhs", op.getRhsFormatAttr(),
+                     {op.getRhs(), adaptor.getRhs()},
+                     {op.getRhsScales(), adaptor.getRhsScales()},
+                     {op.getRhsZeros(), adaptor.getRhsZeros()}, bufferOf);
+}
