@@ -61,8 +61,14 @@ TEST(ParallelFor, ThreadsFromEnvironment) {
     EXPECT_TRUE(inChild([text] {
       setenv("BLOCKSCALE_NUM_THREADS", text, 1);
       cpu_set_t set;
-      return sched_getaffinity(0, sizeof set, &set) == 0 &&
-             blockscaleNumThreads() == CPU_COUNT(&set);
+      testing::internal::CaptureStderr();
+      bool right = sched_getaffinity(0, sizeof set, &set) == 0 &&
+                   blockscaleNumThreads() == CPU_COUNT(&set);
+      std::string warning = testing::internal::GetCapturedStderr();
+      // Empty is as good as unset.
+      return right && (*text ? warning.find("got '" + std::string(text) +
+                                            "'") != std::string::npos
+                             : warning.empty());
     })) << text;
   EXPECT_TRUE(inChild([] {
     setenv("BLOCKSCALE_NUM_THREADS", "999999999", 1);

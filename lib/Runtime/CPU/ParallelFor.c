@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -53,11 +54,15 @@ static _Atomic pid_t poolOwner;
 
 static int threadsToUse(void) {
   const char *text = getenv("BLOCKSCALE_NUM_THREADS");
-  if (text) {
+  if (text && *text) {
     char *end;
     long number = strtol(text, &end, 10);
     if (end != text && *end == '\0' && number > 0)
       return number < MaxThreads ? (int)number : MaxThreads;
+    fprintf(stderr,
+            "warning: BLOCKSCALE_NUM_THREADS expects a positive number, but "
+            "got '%s'; using all processors\n",
+            text);
   }
   cpu_set_t set;
   long number = sched_getaffinity(0, sizeof set, &set) == 0
