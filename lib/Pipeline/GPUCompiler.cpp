@@ -1,8 +1,8 @@
 //===-- GPUCompiler.cpp - A module for an NVIDIA chip ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blockscale/Pipeline/GPUCompiler.h"
+#include "blockscale/Conversion/Passes.h"
 #include "blockscale/Pipeline/Pipeline.h"
-#include "blockscale/Target/CPU/Passes.h"
 #include "blockscale/Target/NVIDIA/Codegen.h"
 #include "blockscale/Target/NVIDIA/Passes.h"
 
@@ -50,9 +50,9 @@ llvm::Expected<std::string> blockscale::emitKernels(ModuleOp module,
 LogicalResult blockscale::finishHost(ModuleOp module, StringRef ptx,
                                      const nvidia::Chip &chip) {
   PassManager passes(module.getContext());
-  cpu::EmitEntriesPassOptions entries;
+  EmitEntriesPassOptions entries;
   entries.target = chip.name.str();
-  passes.addPass(cpu::createEmitEntriesPass(entries));
+  passes.addPass(createEmitEntriesPass(entries));
   if (failed(passes.run(module)))
     return failure();
   kernelsOf(module).erase();

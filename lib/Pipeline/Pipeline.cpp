@@ -1,6 +1,7 @@
 //===-- Pipeline.cpp - The compiler, stage by stage -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blockscale/Pipeline/Pipeline.h"
+#include "blockscale/Conversion/Passes.h"
 #include "blockscale/Dialect/BlockScale/Transforms/Passes.h"
 #include "blockscale/Target/CPU/Passes.h"
 
@@ -18,7 +19,7 @@ using namespace mlir;
 using namespace blockscale;
 
 void blockscale::addPrepareStage(OpPassManager &pm) {
-  pm.addPass(cpu::createRecordEntriesPass());
+  pm.addPass(createRecordEntriesPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }
@@ -95,9 +96,9 @@ void blockscale::addShortFloatPasses(OpPassManager &pm, bool approximateAll) {
   arith::ArithEmulateUnsupportedFloatsOptions arithmetic;
   arithmetic.sourceTypeStrs = {"bf16", "f16"};
   pm.addPass(arith::createArithEmulateUnsupportedFloats(arithmetic));
-  cpu::ApproximateMathPassOptions approximate;
+  ApproximateMathPassOptions approximate;
   approximate.all = approximateAll;
-  pm.addPass(cpu::createApproximateMathPass(approximate));
+  pm.addPass(createApproximateMathPass(approximate));
   // Rounding to bf16 is written in integers: the instruction of AVX512-BF16
   // flushes subnormals.
   arith::ArithExpandOpsPassOptions expand;
@@ -135,7 +136,7 @@ void blockscale::addCPULowerStage(OpPassManager &pm) {
   pm.addPass(createConvertMathToLibmPass());
   addConvertToLLVMPasses(pm);
   pm.addPass(cpu::createLowerParallelCallsPass());
-  pm.addPass(cpu::createEmitEntriesPass());
+  pm.addPass(createEmitEntriesPass());
 }
 
 void blockscale::addCPUPipeline(OpPassManager &pm,

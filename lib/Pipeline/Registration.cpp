@@ -1,6 +1,7 @@
 //===-- Registration.cpp - What the tools know ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blockscale/Pipeline/Registration.h"
+#include "blockscale/Conversion/Passes.h"
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
 #include "blockscale/Dialect/BlockScale/Transforms/Passes.h"
 #include "blockscale/Pipeline/Pipeline.h"
@@ -25,6 +26,7 @@ void blockscale::registerAllBlockScaleDialects(
 
 void blockscale::registerAllBlockScalePasses() {
   registerBlockScalePasses();
+  registerBlockScaleConversionPasses();
   cpu::registerBlockScaleCPUPasses();
   nvidia::registerBlockScaleNVIDIAPasses();
   registerBlockScalePipelines();

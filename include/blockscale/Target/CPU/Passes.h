@@ -23,9 +23,6 @@ namespace blockscale::cpu {
 #define GEN_PASS_REGISTRATION
 #include "blockscale/Target/CPU/Passes.h.inc"
 
-/// On a function: the logical types of its inputs and results.
-inline constexpr llvm::StringLiteral kEntryAttr = "blockscale.entry";
-
 } // namespace blockscale::cpu
 
 #endif // BLOCKSCALE_TARGET_CPU_PASSES_H

@@ -5,25 +5,6 @@
 
 include "mlir/Pass/PassBase.td"
 
-def RecordEntriesPass : Pass<"blockscale-record-entries", "::mlir::ModuleOp"> {
-  let summary = "write down the signatures that callers of the library see";
-  let description = [{
-    Puts `blockscale.entry = {inputs, results}` on every public function with a
-    body: the logical types, which later passes turn into storage. It is an
-    error if such a function takes or returns anything but ranked tensors of
-    elements that have a place in memory (docs/Runtime.md), and if a function
-    without a body is called.
-
-    ```mlir
-    func.func @f(%x: tensor<4x64xf4E2M1FN>) -> tensor<4x64xf4E2M1FN>
-        attributes {blockscale.entry = {
-          inputs = [tensor<4x64xf4E2M1FN>], results = [tensor<4x64xf4E2M1FN>]}} {
-      return %x : tensor<4x64xf4E2M1FN>
-    }
-    ```
-  }];
-}
-
 def LowerToCPUPass : Pass<"blockscale-lower-to-cpu", "::mlir::ModuleOp"> {
   let summary = "turn every blockscale op into launches of CPU kernels";
   let description = [{
@@ -61,25 +42,6 @@ def ExpandCopiesPass : Pass<"blockscale-cpu-expand-copies"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
-def ApproximateMathPass : Pass<"blockscale-cpu-approximate-math"> {
-  let summary = "compute transcendental functions by polynomials, in vectors";
-  let description = [{
-    exp, tanh and erf on f32, scalar or vector, become upstream MLIR's
-    polynomial approximations, good to a few units in the last place except
-    where the result is subnormal: the epilogues of gelu and silu stay free of
-    calls (rule matmul_c5). With `all`, so do the others, whose approximations
-    are far less accurate.
-  }];
-  let options = [
-    Option<"all", "all", "bool", /*default=*/"false",
-           "Approximate every function that MLIR has a polynomial for.">,
-  ];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
-    "::mlir::vector::VectorDialect"
-  ];
-}
-
 def LowerParallelCallsPass
     : Pass<"blockscale-cpu-lower-parallel-calls", "::mlir::ModuleOp"> {
   let summary = "give kernel launchers a body that calls the runtime";
@@ -89,22 +51,6 @@ def LowerParallelCallsPass
     and `blockscaleParallelFor(count, grain, trampoline, frame)` calls
     `@k(begin, end, ...)` from as many threads as it likes.
   }];
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
-}
-
-def EmitEntriesPass : Pass<"blockscale-cpu-emit-entries", "::mlir::ModuleOp"> {
-  let summary = "add the entry points and the manifest of a shared library";
-  let description = [{
-    Runs on the LLVM dialect. For each function with `blockscale.entry`, adds
-    `blockscale_entry_<name>(args)`, which takes descriptors by pointer, and
-    describes it in the global `blockscale_manifest` (docs/Runtime.md). Every
-    other function becomes internal. Kernels in a `gpu.module` are listed with
-    their threads and shared memory.
-  }];
-  let options = [
-    Option<"target", "target", "std::string", /*default=*/"\"cpu\"",
-           "What the library is compiled for: cpu, or a chip.">,
-  ];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 

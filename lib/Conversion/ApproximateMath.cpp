@@ -1,21 +1,22 @@
 //===-- ApproximateMath.cpp - Transcendental functions of epilogues -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "blockscale/Target/CPU/Passes.h"
+#include "blockscale/Conversion/Passes.h"
 
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
-namespace blockscale::cpu {
+namespace blockscale {
 #define GEN_PASS_DEF_APPROXIMATEMATHPASS
-#include "blockscale/Target/CPU/Passes.h.inc"
-} // namespace blockscale::cpu
+#include "blockscale/Conversion/Passes.h.inc"
+} // namespace blockscale
 
 using namespace mlir;
 using namespace blockscale;
 
 namespace {
 
-struct ApproximateMath : cpu::impl::ApproximateMathPassBase<ApproximateMath> {
+struct ApproximateMath
+    : blockscale::impl::ApproximateMathPassBase<ApproximateMath> {
   using ApproximateMathPassBase::ApproximateMathPassBase;
 
   void runOnOperation() override {

@@ -1,5 +1,5 @@
-// RUN: blockscale-opt %s --blockscale-cpu-emit-entries | FileCheck %s
-// RUN: blockscale-opt %s --blockscale-cpu-emit-entries | FileCheck %s --check-prefix=MANIFEST
+// RUN: blockscale-opt %s --blockscale-emit-entries | FileCheck %s
+// RUN: blockscale-opt %s --blockscale-emit-entries | FileCheck %s --check-prefix=MANIFEST
 
 // The manifest names each entry and says what its numbers are and what memory
 // holds (docs/Runtime.md).

@@ -1,18 +1,18 @@
 //===-- RecordEntries.cpp - Signatures that callers see -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "blockscale/Target/CPU/Passes.h"
+#include "blockscale/Conversion/Passes.h"
 
-namespace blockscale::cpu {
+namespace blockscale {
 #define GEN_PASS_DEF_RECORDENTRIESPASS
-#include "blockscale/Target/CPU/Passes.h.inc"
-} // namespace blockscale::cpu
+#include "blockscale/Conversion/Passes.h.inc"
+} // namespace blockscale
 
 using namespace mlir;
 using namespace blockscale;
 
 namespace {
 
-struct RecordEntries : cpu::impl::RecordEntriesPassBase<RecordEntries> {
+struct RecordEntries : blockscale::impl::RecordEntriesPassBase<RecordEntries> {
   void runOnOperation() override {
     Builder builder(&getContext());
     for (auto function : getOperation().getOps<func::FuncOp>()) {
@@ -33,7 +33,7 @@ struct RecordEntries : cpu::impl::RecordEntriesPassBase<RecordEntries> {
             i, bufferization::BufferizationDialect::kWritableAttrName,
             builder.getBoolAttr(false));
       function->setAttr(
-          cpu::kEntryAttr,
+          kEntryAttr,
           builder.getDictionaryAttr(
               {builder.getNamedAttr("inputs", builder.getTypeArrayAttr(
                                                   function.getArgumentTypes())),

@@ -1,4 +1,4 @@
-// RUN: blockscale-opt %s --blockscale-cpu-emit-entries --split-input-file --verify-diagnostics
+// RUN: blockscale-opt %s --blockscale-emit-entries --split-input-file --verify-diagnostics
 
 // A vector is passed as five words.
 // expected-error @below {{expects 5 arguments, as its blockscale.entry says, but has 1}}

@@ -1,23 +1,23 @@
 //===-- EmitEntries.cpp - Entry points and manifest of a library ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "blockscale/Conversion/Passes.h"
 #include "blockscale/Conversion/StorageTypes.h"
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
-#include "blockscale/Target/CPU/Passes.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/Support/JSON.h"
 
-namespace blockscale::cpu {
+namespace blockscale {
 #define GEN_PASS_DEF_EMITENTRIESPASS
-#include "blockscale/Target/CPU/Passes.h.inc"
-} // namespace blockscale::cpu
+#include "blockscale/Conversion/Passes.h.inc"
+} // namespace blockscale
 
 using namespace mlir;
 using namespace blockscale;
 
 namespace {
 
-struct EmitEntries : cpu::impl::EmitEntriesPassBase<EmitEntries> {
+struct EmitEntries : blockscale::impl::EmitEntriesPassBase<EmitEntries> {
   using EmitEntriesPassBase::EmitEntriesPassBase;
 
   void runOnOperation() override;
@@ -129,7 +129,7 @@ LogicalResult EmitEntries::emitEntry(LLVM::LLVMFuncOp function,
   }
   if (operands.size() != function.getNumArguments())
     return function.emitOpError("expects ")
-           << operands.size() << " arguments, as its " << cpu::kEntryAttr
+           << operands.size() << " arguments, as its " << kEntryAttr
            << " says, but has " << function.getNumArguments();
   auto call = LLVM::CallOp::create(builder, loc, function, operands);
   if (!results.empty())
@@ -162,14 +162,14 @@ void EmitEntries::runOnOperation() {
   for (LLVM::LLVMFuncOp function : functions) {
     if (function.isExternal())
       continue;
-    auto entry = function->getAttrOfType<DictionaryAttr>(cpu::kEntryAttr);
+    auto entry = function->getAttrOfType<DictionaryAttr>(kEntryAttr);
     function.setLinkage(LLVM::Linkage::Internal);
     if (!entry)
       continue;
     auto inputs = entry.getAs<ArrayAttr>("inputs");
     auto results = entry.getAs<ArrayAttr>("results");
     if (!inputs || !results) {
-      function.emitOpError("expects inputs and results in ") << cpu::kEntryAttr;
+      function.emitOpError("expects inputs and results in ") << kEntryAttr;
       return signalPassFailure();
     }
     if (failed(emitEntry(function, inputs, results)))
@@ -177,7 +177,7 @@ void EmitEntries::runOnOperation() {
     entries.push_back(llvm::json::Object{{"name", function.getSymName()},
                                          {"inputs", describeAll(inputs)},
                                          {"results", describeAll(results)}});
-    function->removeAttr(cpu::kEntryAttr);
+    function->removeAttr(kEntryAttr);
   }
   emitManifest(std::move(entries));
 }

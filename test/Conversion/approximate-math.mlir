@@ -1,4 +1,4 @@
-// RUN: blockscale-opt %s --blockscale-cpu-approximate-math --split-input-file | FileCheck %s
+// RUN: blockscale-opt %s --blockscale-approximate-math --split-input-file | FileCheck %s
 
 // Transcendental functions of an epilogue's lanes become arithmetic: no call is
 // left, and no loop over lanes.
