@@ -198,8 +198,8 @@ SmallVector<Value> ThreadCode::loop(
 }
 
 void ThreadCode::copyAsync(Value shared, Value global, int64_t bytes,
-                           Value present) {
-  Value count = select(present, constant(bytes), constant(0));
+                           Value present, Value read) {
+  Value count = select(present, read ? read : constant(bytes), constant(0));
   // .cg (past L1) exists for 16 bytes only.
   NVVM::CpAsyncOp::create(builder, loc, shared, global, bytes,
                           bytes == 16 ? NVVM::LoadCacheModifierKind::CG

@@ -99,10 +99,10 @@ int64_t stageBytesOf(const Atom &atom, const MatmulProblem &problem,
 
 struct BlockScaledMultiplier : TileMultiplier {
   BlockScaledMultiplier(const Atom &atom, const MatmulProblem &problem,
-                        const TileShape &shape, int64_t scalesA,
-                        int64_t scalesB)
-      : atom(atom), problem(problem), shape(shape), fragments(shape),
-        scalesA(scalesA), scalesB(scalesB) {}
+                        const TileShape &shape, ScaledSource &lhs,
+                        ScaledSource &rhs)
+      : atom(atom), problem(problem), shape(shape), fragments(shape), lhs(lhs),
+        rhs(rhs) {}
 
   void begin(ThreadCode &code, Value lane, Value warpRow,
              Value warpCol) override;
@@ -129,8 +129,7 @@ private:
   const MatmulProblem &problem;
   const TileShape shape;
   FragmentLoader fragments;
-  int64_t scalesA, scalesB; ///< Offsets of the scales in the stages.
-  Value rowA, rowB;         ///< Byte offset of this lane's word of scales.
+  ScaledSource &lhs, &rhs;
 };
 
 struct BlockScaledMatmul : MatmulSchedule {
@@ -164,8 +163,8 @@ void BlockScaledMultiplier::begin(ThreadCode &code, Value lane, Value warpRow,
   Value a =
       code.add(code.add(warpRow, g), code.add(half, code.shl(fragmentA, 4)));
   Value b = code.add(code.add(warpCol, g), code.shl(fragmentB, 3));
-  rowA = code.shl(a, 2);
-  rowB = code.shl(b, 2);
+  lhs.beginScales(code, a, shape.fragmentsM() / sharingA());
+  rhs.beginScales(code, b, shape.fragmentsN() / sharingB());
 }
 
 void BlockScaledMultiplier::multiply(ThreadCode &code, Value stageA,
@@ -177,28 +176,14 @@ void BlockScaledMultiplier::multiply(ThreadCode &code, Value stageA,
   auto selector = [&](int64_t value) -> Value {
     return arith::ConstantIntOp::create(code.builder, code.loc, value, 16);
   };
-  auto loadScales = [&](Value stage, int64_t offset, Value row, int64_t word,
-                        int64_t tileRows, int64_t rows, int64_t fragments,
-                        int64_t sharing) {
-    SmallVector<Value> scales;
-    Value base = code.at(stage, row);
-    for (int64_t i = 0; i < fragments; i += sharing)
-      scales.push_back(code.load(
-          code.i32(), code.at(base, offset + (word * tileRows + i * rows) * 4),
-          4));
-    return scales;
-  };
   NVVM::MMATypes typeA = *elementType(problem.lhs.format->element);
   NVVM::MMATypes typeB = *elementType(problem.rhs.format->element);
   int64_t stepsPerWord = 4 / atom.scales;
   SmallVector<Value> scaleA, scaleB;
   for (int64_t step = 0; step < shape.steps(); ++step) {
     if (step % stepsPerWord == 0) {
-      int64_t word = step / stepsPerWord;
-      scaleA = loadScales(stageA, scalesA, rowA, word, shape.m, 16,
-                          shape.fragmentsM(), sharingA());
-      scaleB = loadScales(stageB, scalesB, rowB, word, shape.n, 8,
-                          shape.fragmentsN(), sharingB());
+      scaleA = lhs.loadScales(code, stageA, step / stepsPerWord);
+      scaleB = rhs.loadScales(code, stageB, step / stepsPerWord);
     }
     Value byte = selector(step % stepsPerWord * atom.scales);
     SmallVector<SmallVector<Value>> a, b;
@@ -290,8 +275,7 @@ void BlockScaledMatmul::generate(OpBuilder &builder, Location loc,
   TileShape shape = shapeOf(atom, tile);
   ScaledSource lhs = makeSource(atom, problem.lhs, shape, shape.m);
   ScaledSource rhs = makeSource(atom, problem.rhs, shape, shape.n);
-  BlockScaledMultiplier multiplier(atom, problem, shape, lhs.scalesOffset(),
-                                   rhs.scalesOffset());
+  BlockScaledMultiplier multiplier(atom, problem, shape, lhs, rhs);
   generateTiledMatmul(builder, loc, kernelSet, problem, tile, shape,
                       "blockscale_matmul_block_scaled", lhs, rhs, multiplier);
 }

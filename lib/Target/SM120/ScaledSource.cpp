@@ -3,7 +3,6 @@
 #include "ScaledSource.h"
 
 #include "blockscale/Layout/ScaleLayout.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace blockscale;
@@ -19,63 +18,75 @@ ScaledSource::ScaledSource(const MatmulSide &side, const TileShape &shape,
       tileRows(tileRows), words(words) {}
 
 int64_t ScaledSource::stageBytes() const {
-  int64_t bytes = codes.stageBytes() + words * tileRows * kWord;
+  int64_t bytes = codes.stageBytes() + storedWords() * tileRows * kWord;
   return (bytes + 127) / 128 * 128;
 }
 
-bool ScaledSource::copies() const {
+bool ScaledSource::isAligned() const {
   return side.hasTiledScales() || side.scaleCols() % kWord == 0;
 }
 
-void ScaledSource::begin(ThreadCode &code, ValueRange buffers,
-                         const TilePlace &place) {
-  codes.begin(code, buffers, place);
-  row = code.rem(place.thread, tileRows);
-  word = code.div(place.thread, tileRows);
-  Value sideRow = code.add(place.firstRow, row);
-  present = code.lt(sideRow, place.rows);
-  sideRow = code.min(sideRow, code.add(place.rows, -1));
-  int64_t blockRows = side.format->blockRows, cols = side.scaleCols();
-  Value scaleRow = code.div(sideRow, blockRows);
+Value ScaledSource::scaleRowOf(ThreadCode &code, Value tileRow) const {
+  int64_t blockRows = side.format->blockRows;
+  Value sideRow =
+      code.min(code.add(place.firstRow, tileRow), code.add(place.rows, -1));
   Value scaleRows = code.div(code.add(place.rows, blockRows - 1), blockRows);
-  Value batch = code.wide(place.batch);
-  if (!side.hasTiledScales()) {
-    Value index =
-        code.add(code.mul(batch, code.wide(scaleRows)), code.wide(scaleRow));
-    rowStart = code.at(buffers[1], code.mul(index, cols));
-    return;
-  }
-  // A word is a row of a tile; the next word lies in the next tile.
+  return code.add(code.mul(code.wide(place.batch), code.wide(scaleRows)),
+                  code.wide(code.div(sideRow, blockRows)));
+}
+
+/// In the tiled layout a word is a row of a tile; the next word lies in the
+/// next tile.
+Value ScaledSource::tiledRowStart(ThreadCode &code, Value scales,
+                                  Value tileRow) const {
+  int64_t blockRows = side.format->blockRows;
+  Value scaleRow = code.div(
+      code.min(code.add(place.firstRow, tileRow), code.add(place.rows, -1)),
+      blockRows);
+  Value scaleRows = code.div(code.add(place.rows, blockRows - 1), blockRows);
   Value tilesOfRows =
       code.div(code.add(scaleRows, kScaleTileRows - 1), kScaleTileRows);
-  int64_t rowOfTiles = tiledScaleBytes(kScaleTileRows, cols);
-  Value index = code.add(code.mul(batch, code.wide(tilesOfRows)),
-                         code.wide(code.div(scaleRow, kScaleTileRows)));
+  int64_t rowOfTiles = tiledScaleBytes(kScaleTileRows, side.scaleCols());
+  Value index =
+      code.add(code.mul(code.wide(place.batch), code.wide(tilesOfRows)),
+               code.wide(code.div(scaleRow, kScaleTileRows)));
   int64_t line = kScaleTileBytes / kScaleTileGroup;
   Value group = code.div(code.rem(scaleRow, kScaleTileRows), kScaleTileGroup);
   Value inTile = code.add(code.mul(code.rem(scaleRow, kScaleTileGroup), line),
                           code.mul(group, kScaleTileCols));
-  rowStart = code.at(buffers[1],
-                     code.add(code.mul(index, rowOfTiles), code.wide(inTile)));
+  return code.at(scales,
+                 code.add(code.mul(index, rowOfTiles), code.wide(inTile)));
+}
+
+void ScaledSource::begin(ThreadCode &code, ValueRange buffers,
+                         const TilePlace &where) {
+  place = where;
+  codes.begin(code, buffers, place);
+  row = code.rem(place.thread, tileRows);
+  word = code.div(place.thread, tileRows);
+  present = code.lt(code.add(place.firstRow, row), place.rows);
+  if (side.hasTiledScales()) {
+    rowStart = tiledRowStart(code, buffers[1], row);
+    return;
+  }
+  Value bytes = code.mul(scaleRowOf(code, row), side.scaleCols());
+  if (!isAligned()) {
+    before = code.band(code.narrow(bytes), kWord - 1);
+    bytes = code.sub(bytes, code.wide(before));
+  }
+  rowStart = code.at(buffers[1], bytes);
 }
 
 void ScaledSource::forEachWord(
     ThreadCode &code, llvm::function_ref<void(ThreadCode &, Value)> body) {
-  auto all = [&](ThreadCode &inner) {
-    for (int64_t first = 0; first < words; first += wordsAtOnce())
-      body(inner, inner.add(word, first));
-  };
-  if (words * tileRows < shape.threads())
-    code.branch(code.lt(word, code.constant(words)), all);
-  else
-    all(code);
-}
-
-/// Where a word lies in the stage of its source.
-static Value placeOf(ThreadCode &code, Value scales, Value word, Value row,
-                     int64_t tileRows) {
-  return code.at(scales,
-                 code.mul(code.add(code.mul(word, tileRows), row), kWord));
+  for (int64_t first = 0; first < storedWords(); first += wordsAtOnce()) {
+    Value at = code.add(word, first);
+    auto one = [&](ThreadCode &inner) { body(inner, at); };
+    if (first + wordsAtOnce() > storedWords())
+      code.branch(code.lt(at, code.constant(storedWords())), one);
+    else
+      one(code);
+  }
 }
 
 SmallVector<Value> ScaledSource::fetch(ThreadCode &code, Value step,
@@ -84,45 +95,61 @@ SmallVector<Value> ScaledSource::fetch(ThreadCode &code, Value step,
   Value scales = code.at(stage, scalesOffset());
   Value first = code.mul(step, words);
   int64_t cols = side.scaleCols();
-  SmallVector<Value> fetched;
-  if (copies()) {
-    int64_t wordsOfRow = (cols + kWord - 1) / kWord;
-    int64_t stride = side.hasTiledScales() ? kScaleTileBytes : kWord;
-    forEachWord(code, [&](ThreadCode &inner, Value at) {
-      Value global = inner.add(first, at);
+  int64_t stride = side.hasTiledScales() ? kScaleTileBytes : kWord;
+  forEachWord(code, [&](ThreadCode &inner, Value at) {
+    Value global = inner.add(first, at);
+    Value to = inner.at(
+        scales, inner.mul(inner.add(inner.mul(at, tileRows), row), kWord));
+    Value from = inner.at(rowStart, inner.mul(inner.wide(global), stride));
+    if (isAligned()) {
+      int64_t wordsOfRow = (cols + kWord - 1) / kWord;
       Value exists =
           inner.band(present, inner.lt(global, inner.constant(wordsOfRow)));
-      inner.copyAsync(placeOf(inner, scales, at, row, tileRows),
-                      inner.at(rowStart, inner.mul(inner.wide(global), stride)),
-                      kWord, exists);
-    });
-    return fetched;
-  }
-  // Threads without a word read what others read.
-  for (int64_t at = 0; at < words; at += wordsAtOnce()) {
-    Value col = code.mul(code.add(first, code.add(word, at)), kWord);
-    Value assembled = code.constant(0);
-    for (int64_t byte = 0; byte < kWord; ++byte) {
-      Value column = code.add(col, byte);
-      Value exists = code.band(present, code.lt(column, code.constant(cols)));
-      Value clamped = code.min(column, code.constant(cols - 1));
-      Value scale = code.load(code.builder.getI8Type(),
-                              code.at(rowStart, code.wide(clamped)));
-      scale = arith::ExtUIOp::create(code.builder, code.loc, code.i32(), scale);
-      scale = code.select(exists, scale, code.constant(0));
-      assembled = code.bor(assembled, code.shl(scale, 8 * byte));
+      inner.copyAsync(to, from, kWord, exists);
+      return;
     }
-    fetched.push_back(assembled);
-  }
-  return fetched;
+    // Bytes from the word's first to the end of the row: the rest is zeros, so
+    // that no scale past K is a NaN, and nothing past the buffer is read.
+    Value end = inner.add(before, cols), start = inner.mul(global, kWord);
+    Value rest = inner.sub(end, inner.min(start, end));
+    Value bytes = inner.min(rest, inner.constant(kWord));
+    inner.copyAsync(to, from, kWord, present, bytes);
+  });
+  return {};
 }
 
-void ScaledSource::store(ThreadCode &code, ValueRange fetched, Value stage) {
-  if (copies())
+void ScaledSource::beginScales(ThreadCode &code, Value tileRow, int64_t count) {
+  readFrom = code.shl(tileRow, 2);
+  readCount = count;
+  selectors.clear();
+  if (isAligned())
     return;
-  Value scales = code.at(stage, scalesOffset());
-  size_t next = 0;
-  forEachWord(code, [&](ThreadCode &inner, Value at) {
-    inner.store(fetched[next++], placeOf(inner, scales, at, row, tileRows), 4);
-  });
+  // The first byte of four among those of two words.
+  for (int64_t i = 0; i < count; ++i) {
+    if (i && side.format->blockRows == 1) { // 32 rows are whole words.
+      selectors.push_back(selectors[0]);
+      continue;
+    }
+    Value scaleRow = scaleRowOf(code, code.add(tileRow, i * 32));
+    Value shift =
+        code.band(code.mul(code.narrow(scaleRow), side.scaleCols()), kWord - 1);
+    selectors.push_back(code.add(code.mul(shift, 0x1111), 0x3210));
+  }
+}
+
+SmallVector<Value> ScaledSource::loadScales(ThreadCode &code, Value stage,
+                                            int64_t wanted) const {
+  Value base = code.at(code.at(stage, readFrom), scalesOffset());
+  SmallVector<Value> scales;
+  for (int64_t i = 0; i < readCount; ++i) {
+    auto load = [&](int64_t at) {
+      return code.load(code.i32(),
+                       code.at(base, (at * tileRows + i * 32) * kWord), kWord);
+    };
+    Value loaded = load(wanted);
+    if (!isAligned())
+      loaded = code.permuteBytes(loaded, load(wanted + 1), selectors[i]);
+    scales.push_back(loaded);
+  }
+  return scales;
 }

@@ -1,13 +1,17 @@
-//===-- ScaledSource.h - Codes and their scales, as memory has them -*- C++
-//-*-===//
+//===-- ScaledSource.h - Codes and their scales in memory -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A stage of a side is the swizzled tile of codes, then the scales: words of
-// four bytes (the scales of four neighbouring blocks of a row), word w of tile
-// row r at (w * tileRows + r) * 4, so that a warp reads 32 rows without bank
-// conflicts. Scales come by cp.async where memory aligns the words (the tiled
-// layout always, the linear one if a row has a multiple of 4), byte by byte
-// through a register otherwise.
+// four bytes, as global memory aligns them, word w of tile row r at
+// (w * tileRows + r) * 4, so that a warp reads 32 rows without bank conflicts.
+// All of them come by cp.async.
+//
+// A word of scales is those of four neighbouring blocks of a row. The tiled
+// layout aligns it; the linear one does if a row holds a multiple of 4 blocks.
+// Otherwise a row begins anywhere in a word of memory: a stage holds one more
+// word of each row, and who reads a word of scales takes its bytes out of two.
+// A step is a whole number of words, so a row's place in its word never
+// changes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef BLOCKSCALE_LIB_TARGET_SM120_SCALEDSOURCE_H
@@ -30,12 +34,26 @@ public:
              const nvidia::TilePlace &place) override;
   llvm::SmallVector<mlir::Value>
   fetch(nvidia::ThreadCode &code, mlir::Value step, mlir::Value stage) override;
-  void store(nvidia::ThreadCode &code, mlir::ValueRange fetched,
-             mlir::Value stage) override;
+  void store(nvidia::ThreadCode &, mlir::ValueRange, mlir::Value) override {}
+
+  /// Says that this thread will load the scales of the tile's rows `row`,
+  /// `row` + 32, ... (`count` of them). After begin().
+  void beginScales(nvidia::ThreadCode &code, mlir::Value row, int64_t count);
+  /// The words `word` of these rows from a stage.
+  llvm::SmallVector<mlir::Value>
+  loadScales(nvidia::ThreadCode &code, mlir::Value stage, int64_t word) const;
 
 private:
-  bool copies() const;
+  /// Whether words of scales are words of memory.
+  bool isAligned() const;
+  /// Words of memory per row of a stage.
+  int64_t storedWords() const { return words + (isAligned() ? 0 : 1); }
+  /// The row of scales of a row of the tile, counted over all batches; clamped
+  /// to the rows that exist.
+  mlir::Value scaleRowOf(nvidia::ThreadCode &code, mlir::Value tileRow) const;
   int64_t wordsAtOnce() const { return shape.threads() / tileRows; }
+  mlir::Value tiledRowStart(nvidia::ThreadCode &code, mlir::Value scales,
+                            mlir::Value tileRow) const;
   /// Calls `body` with each of this thread's words of the tile's row.
   void
   forEachWord(nvidia::ThreadCode &code,
@@ -45,10 +63,16 @@ private:
   const nvidia::TileShape shape;
   nvidia::CopySource codes;
   int64_t tileRows, words;
-  mlir::Value row;      ///< Of the tile.
-  mlir::Value word;     ///< This thread's first.
-  mlir::Value present;  ///< Whether the row exists.
-  mlir::Value rowStart; ///< Pointer to the scales of the row.
+  nvidia::TilePlace place;
+  mlir::Value row;     ///< Of the tile, whose scales this thread copies.
+  mlir::Value word;    ///< This thread's first.
+  mlir::Value present; ///< Whether the row exists.
+  /// Pointer to the row's first word of memory, and how many bytes of it belong
+  /// to the row before (none where words are aligned).
+  mlir::Value rowStart, before;
+  mlir::Value readFrom;                     ///< Offset of beginScales' row.
+  llvm::SmallVector<mlir::Value> selectors; ///< Of its bytes, if not aligned.
+  int64_t readCount = 0;
 };
 
 } // namespace blockscale::sm120

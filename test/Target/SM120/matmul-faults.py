@@ -106,8 +106,13 @@ for which in range(2):
            replaced(wrap, r"\g<1>0;", which))
 expect("the scales of other rows", replaced(r"(mov\.b16 \t%rs\d+, )1;",
                                             r"\g<1>0;"))
-expect("the scales of other blocks",
-       replaced(r"(shl\.b32 \t%r\d+, %r\d+, )16;", r"\g<1>24;"))
+# Rows of 41 scales begin anywhere in a word: four bytes of two are selected.
+expect("two scales of a word are swapped",
+       replaced(r"(mad\.lo\.s32 \t%r\d+, %r\d+, 4369, )12816;",
+                r"\g<1>12801;"))
+expect("the scales of the blocks before",
+       replaced(r"(mad\.lo\.s32 \t%r\d+, %r\d+, 4369, )12816;",
+                r"\g<1>8463;", 1))
 expect("a row too many is written",
        replaced(rf"(setp\.gt\.u32 \t%p\d+, %r\d+, ){M - 1};",
                 rf"\g<1>{M};"))

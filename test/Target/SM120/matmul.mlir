@@ -25,6 +25,26 @@ func.func @nvfp4(%a: tensor<4096x4096xf4E2M1FN>, %as: tensor<4096x256xf8E4M3FN>,
   return %y : tensor<4096x4096xbf16>
 }
 
+// Rows of 41 scales begin anywhere in a word: whole words of memory are copied,
+// as many bytes as the row has, and the scales selected from two of them.
+// REMARK: remark: scaled_matmul nvfp4 x nvfp4: native, mma.m16n8k64 mxf4nvf4 scale_vec::4X
+// CHECK-LABEL: func.func @blockscale_matmul_block_scaled
+// CHECK: %[[BYTES:.+]] = arith.minui %{{.*}}, %c4_i32
+// CHECK: %[[READ:.+]] = arith.select %{{.*}}, %[[BYTES]], %c0_i32
+// CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 4, cache = ca, %[[READ]]
+// CHECK: %[[LOW:.+]] = llvm.load
+// CHECK: %[[HIGH:.+]] = llvm.load
+// CHECK: nvvm.prmt <default> %{{.*}}, %[[LOW]], %[[HIGH]]
+// CHECK: nvvm.mma.block_scale
+func.func @misaligned_scales(%a: tensor<70x656xf4E2M1FN>, %as: tensor<70x41xf8E4M3FN>, %ag: tensor<f32>,
+                             %b: tensor<100x656xf4E2M1FN>, %bs: tensor<100x41xf8E4M3FN>, %bg: tensor<f32>) -> tensor<70x100xbf16> {
+  %y = blockscale.scaled_matmul
+      lhs(%a, %as, %ag : tensor<70x656xf4E2M1FN>, tensor<70x41xf8E4M3FN>, tensor<f32> as #blockscale.format<nvfp4>)
+      rhs(%b, %bs, %bg : tensor<100x656xf4E2M1FN>, tensor<100x41xf8E4M3FN>, tensor<f32> as #blockscale.format<nvfp4>)
+      : tensor<70x100xbf16>
+  return %y : tensor<70x100xbf16>
+}
+
 // Few rows and a run-time number of rows: two kernels, chosen on the host.
 // REMARK: remark: scaled_matmul mxfp4 x mxfp4: native, mma.m16n8k64 mxf4 scale_vec::2X, tile 16x64x128, 6 stages up to 16 rows, else tile {{[0-9]+}}x128x128, 4 stages
 // CHECK-LABEL: func.func @blockscale_matmul_block_scaled

@@ -88,8 +88,10 @@ public:
            body);
 
   /// cp.async of `bytes` (4, 8, 16), of which all or none are read, the others
-  /// zeros; `source` must be a valid address only if `present`.
-  void copyAsync(Value shared, Value global, int64_t bytes, Value present);
+  /// zeros; `global` must be a valid address only if `present`. With `read`, an
+  /// i32 of at most `bytes`, so many are read if they are `present`.
+  void copyAsync(Value shared, Value global, int64_t bytes, Value present,
+                 Value read = {});
   void commitCopies();
   void waitForCopies(int64_t pending);
   /// Four 8x8 matrices of 16-byte rows (two when `count` is 2). `packedBits` 4:
