@@ -37,6 +37,8 @@ public:
             std::string &error) override;
   bool launch(GPUModule &module, const KernelLaunch &launch, Stream stream,
               std::string &error) override;
+  int64_t residentBlocks(GPUModule &module, const char *kernel, int32_t block,
+                         int32_t sharedBytes, std::string &error) override;
   bool tensorMap(const TensorMapRequest &request, std::string &error) override;
   bool synchronize(Stream stream, std::string &error) override;
   uint64_t cacheBytes() const override;

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "CUDADevice.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -27,11 +28,19 @@ public:
   Function function(const char *kernel, int32_t sharedBytes, int32_t cluster,
                     std::string &error);
 
+  /// As GPUDevice::residentBlocks.
+  int64_t residentBlocks(const char *kernel, int32_t block, int32_t sharedBytes,
+                         std::string &error);
+
 private:
   struct Known {
     Function function = nullptr;
     int32_t sharedBytes = 48 * 1024; ///< What every kernel may use.
     int32_t cluster = 8;             ///< Portable to every device.
+    /// Of the whole device, for a block and its shared memory; 0: not asked
+    /// yet.
+    int64_t residentBlocks = 0;
+    int32_t residentBlock = 0, residentShared = 0;
   };
 
   CUDADevice &device;
@@ -87,6 +96,31 @@ Function CUDAModule::function(const char *kernel, int32_t sharedBytes,
     known.cluster = cluster;
   }
   return known.function;
+}
+
+int64_t CUDAModule::residentBlocks(const char *kernel, int32_t block,
+                                   int32_t sharedBytes, std::string &error) {
+  if (!function(kernel, sharedBytes, 1, error))
+    return 0;
+  std::lock_guard<std::mutex> lock(mutex);
+  Known &known = functions.find(std::string_view(kernel))->second;
+  if (known.residentBlocks && known.residentBlock == block &&
+      known.residentShared == sharedBytes)
+    return known.residentBlocks;
+  int perMultiprocessor = 0;
+  if (!device.check(device.driver->occupancyMaxActiveBlocks(
+                        &perMultiprocessor, known.function, block,
+                        static_cast<size_t>(sharedBytes)),
+                    "ask for the occupancy of kernel '" + std::string(kernel) +
+                        "'",
+                    error))
+    return 0;
+  // 0: it does not fit, which its launch will report.
+  known.residentBlocks = int64_t(std::max(perMultiprocessor, 1)) *
+                         device.attribute(MultiprocessorCount);
+  known.residentBlock = block;
+  known.residentShared = sharedBytes;
+  return known.residentBlocks;
 }
 
 //===----------------------------------------------------------------------===//
@@ -195,6 +229,14 @@ bool CUDADevice::launch(GPUModule &module, const KernelLaunch &launch,
   return check(driver->launchKernelEx(&config, function, launch.params,
                                       /*extra=*/nullptr),
                what, error);
+}
+
+int64_t CUDADevice::residentBlocks(GPUModule &module, const char *kernel,
+                                   int32_t block, int32_t sharedBytes,
+                                   std::string &error) {
+  CurrentContext current(*driver, context);
+  return static_cast<CUDAModule &>(module).residentBlocks(kernel, block,
+                                                          sharedBytes, error);
 }
 
 bool CUDADevice::tensorMap(const TensorMapRequest &request,

@@ -33,6 +33,7 @@ constexpr Result Success = 0, OutOfMemory = 2, StubLibrary = 34, NoDevice = 100,
 
 /// CUdevice_attribute
 enum DeviceAttribute : int {
+  MultiprocessorCount = 16,
   L2CacheSize = 38,
   ComputeCapabilityMajor = 75,
   ComputeCapabilityMinor = 76,
@@ -108,6 +109,8 @@ static_assert(sizeof(LaunchConfig) == 56);
   X(moduleGetFunction, cuModuleGetFunction,                                    \
     (Function *, Module, const char *))                                        \
   X(funcSetAttribute, cuFuncSetAttribute, (Function, FunctionAttribute, int))  \
+  X(occupancyMaxActiveBlocks, cuOccupancyMaxActiveBlocksPerMultiprocessor,     \
+    (int *, Function, int, size_t))                                            \
   X(memGetInfo, cuMemGetInfo_v2, (size_t *, size_t *))                         \
   X(memAlloc, cuMemAlloc_v2, (Pointer *, size_t))                              \
   X(memFree, cuMemFree_v2, (Pointer))                                          \

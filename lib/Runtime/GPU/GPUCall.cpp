@@ -40,6 +40,13 @@ GPUCall::GPUCall(GPUDevice &device, GPUModule &module, Stream stream)
     return call.report(
         call.device.launch(call.module, launch, call.stream, call.lastError));
   };
+  table.residentBlocks = [](void *context, const char *kernel, int32_t blockX,
+                            int32_t sharedBytes, int64_t *blocks) {
+    GPUCall &call = of(context);
+    *blocks = call.device.residentBlocks(call.module, kernel, blockX,
+                                         sharedBytes, call.lastError);
+    return call.report(*blocks > 0);
+  };
   table.tensorMap = [](void *context, void *map, uint64_t base,
                        int32_t elementType, int32_t rank, const int64_t *sizes,
                        const int64_t *strideBytes, const int32_t *box,

@@ -71,6 +71,14 @@ void blockscaleGpuLaunch(const char *kernel, int64_t gridX, int64_t gridY,
                      params, numParams));
 }
 
+int64_t blockscaleGpuResidentBlocks(const char *kernel, int32_t blockX,
+                                    int32_t sharedBytes) {
+  const blockscaleDevice *on = device();
+  int64_t blocks = 1;
+  check(on->residentBlocks(on->context, kernel, blockX, sharedBytes, &blocks));
+  return blocks;
+}
+
 void blockscaleGpuTensorMap(void *map, uint64_t base, int32_t elementType,
                             int32_t rank, const int64_t *sizes,
                             const int64_t *strideBytes, const int32_t *box,

@@ -34,6 +34,11 @@ public:
             std::string &error) override;
   bool launch(GPUModule &module, const KernelLaunch &launch, Stream stream,
               std::string &error) override;
+  /// As few as make loops over the work loops.
+  int64_t residentBlocks(GPUModule &, const char *, int32_t, int32_t,
+                         std::string &) override {
+    return 3;
+  }
   bool tensorMap(const TensorMapRequest &request, std::string &error) override;
   bool synchronize(Stream, std::string &) override { return true; }
   uint64_t cacheBytes() const override { return 0; }

@@ -68,14 +68,7 @@ SmallVector<Value> MatmulEpilogue::arguments() const {
   return values;
 }
 
-MatmulEpilogue::State MatmulEpilogue::begin(ThreadCode &code, ValueRange args,
-                                            Value batch, Value rows,
-                                            Value cols) const {
-  State state;
-  state.rows = rows;
-  state.cols = cols;
-  Value rows64 = code.wide(rows), cols64 = code.wide(cols);
-  state.outBase = code.mul(code.mul(code.wide(batch), rows64), cols64);
+Value MatmulEpilogue::loadAlpha(ThreadCode &code, ValueRange args) const {
   args = args.drop_front(c ? 2 : 1);
   OpBuilder &builder = code.builder;
   Location loc = code.loc;
@@ -85,19 +78,29 @@ MatmulEpilogue::State MatmulEpilogue::begin(ThreadCode &code, ValueRange args,
   Value product;
   for (Value pointer : args.take_front(scalars.size())) {
     Value scale = code.load(code.f32(), pointer, 4);
-    if (scalars.size() == 1) {
-      state.alpha = scale;
-      break;
-    }
+    if (scalars.size() == 1)
+      return scale;
     scale = arith::ExtFOp::create(builder, loc, f64, scale);
     product =
         product
             ? arith::MulFOp::create(builder, loc, product, scale).getResult()
             : scale;
   }
-  if (product)
-    state.alpha = arith::TruncFOp::create(builder, loc, code.f32(), product);
+  if (!product)
+    return {};
+  return arith::TruncFOp::create(builder, loc, code.f32(), product);
+}
 
+MatmulEpilogue::State MatmulEpilogue::begin(ThreadCode &code, ValueRange args,
+                                            Value batch, Value rows, Value cols,
+                                            Value alpha) const {
+  State state;
+  state.alpha = alpha;
+  state.rows = rows;
+  state.cols = cols;
+  Value rows64 = code.wide(rows), cols64 = code.wide(cols);
+  state.outBase = code.mul(code.mul(code.wide(batch), rows64), cols64);
+  args = args.drop_front(c ? 2 : 1);
   // The sizes of the result, batch first.
   SmallVector<Value> sizes;
   if (needsBatchSizes())
@@ -267,10 +270,10 @@ void MatmulEpilogue::emit(ThreadCode &outer, ValueRange args,
   });
 }
 
-void MatmulEpilogue::emitTile(ThreadCode &code, ValueRange args,
-                              const State &state, Value shared, int64_t rows,
-                              int64_t cols, int64_t stride, int64_t threads,
-                              Value row0, Value col0) const {
+void MatmulEpilogue::emitTile(
+    ThreadCode &code, ValueRange args, const State &state, Value shared,
+    int64_t rows, int64_t cols, int64_t stride, int64_t threads,
+    llvm::function_ref<Value(ThreadCode &, Value)> rowOf, Value col0) const {
   constexpr int64_t lanes = 4;
   int64_t groups = cols / lanes;
   int64_t rowsAtOnce = threads / groups;
@@ -283,8 +286,8 @@ void MatmulEpilogue::emitTile(ThreadCode &code, ValueRange args,
               Value vector =
                   inner.load(VectorType::get({lanes}, inner.f32()),
                              inner.element(shared, inner.f32(), offset), 16);
-              emit(inner, args, state, inner.unpack(vector),
-                   inner.add(row0, row), inner.add(col0, col));
+              emit(inner, args, state, inner.unpack(vector), rowOf(inner, row),
+                   inner.add(col0, col));
               return SmallVector<Value>();
             });
 }

@@ -29,15 +29,13 @@ func::FuncOp GPUKernelSet::addKernel(Location loc, StringRef name,
   OpBuilder builder(module.getContext());
   auto kernel = func::FuncOp::create(
       builder, loc, name, builder.getFunctionType(argumentTypes, {}));
-  kernel->setAttr(
-      kLaunchAttr,
-      builder.getDictionaryAttr(
-          {builder.getNamedAttr("block",
-                                builder.getI32IntegerAttr(shape.threads)),
-           builder.getNamedAttr("cluster",
-                                builder.getI32IntegerAttr(shape.cluster)),
-           builder.getNamedAttr(
-               "shared", builder.getI32IntegerAttr(shape.sharedBytes))}));
+  NamedAttrList launch;
+  launch.set("block", builder.getI32IntegerAttr(shape.threads));
+  launch.set("cluster", builder.getI32IntegerAttr(shape.cluster));
+  launch.set("shared", builder.getI32IntegerAttr(shape.sharedBytes));
+  if (shape.persistent)
+    launch.set("persistent", builder.getUnitAttr());
+  kernel->setAttr(kLaunchAttr, launch.getDictionary(module.getContext()));
   deviceSymbols.insert(kernel); // Renames on collision.
   kernel.addEntryBlock();
   return kernel;

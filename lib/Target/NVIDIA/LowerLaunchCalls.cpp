@@ -18,8 +18,7 @@ struct LowerLaunchCalls
   void runOnOperation() override;
 
 private:
-  void lower(LLVM::LLVMFuncOp launcher, DictionaryAttr shape,
-             LLVM::LLVMFuncOp runtime);
+  void lower(LLVM::LLVMFuncOp launcher, DictionaryAttr shape);
 };
 
 struct MarkKernels : nvidia::impl::MarkKernelsPassBase<MarkKernels> {
@@ -28,23 +27,36 @@ struct MarkKernels : nvidia::impl::MarkKernelsPassBase<MarkKernels> {
 
 } // namespace
 
-/// blockscaleGpuLaunch(kernel, x, y, z, block, cluster, shared, params, count)
-static LLVM::LLVMFuncOp declareRuntime(ModuleOp module) {
-  constexpr StringLiteral name = "blockscaleGpuLaunch";
+static LLVM::LLVMFuncOp declare(ModuleOp module, StringRef name, Type result,
+                                ArrayRef<Type> arguments) {
   if (auto existing = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
     return existing;
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
-  Type pointer = LLVM::LLVMPointerType::get(module.getContext());
   return LLVM::LLVMFuncOp::create(
       builder, module.getLoc(), name,
-      LLVM::LLVMFunctionType::get(
-          LLVM::LLVMVoidType::get(module.getContext()),
-          {pointer, i64, i64, i64, i32, i32, i32, pointer, i64}));
+      LLVM::LLVMFunctionType::get(result, arguments));
 }
 
-void LowerLaunchCalls::lower(LLVM::LLVMFuncOp launcher, DictionaryAttr shape,
-                             LLVM::LLVMFuncOp runtime) {
+/// blockscaleGpuLaunch(kernel, x, y, z, block, cluster, shared, params, count)
+static LLVM::LLVMFuncOp declareLaunch(ModuleOp module) {
+  Builder builder(module.getContext());
+  Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
+  Type pointer = LLVM::LLVMPointerType::get(module.getContext());
+  return declare(module, "blockscaleGpuLaunch",
+                 LLVM::LLVMVoidType::get(module.getContext()),
+                 {pointer, i64, i64, i64, i32, i32, i32, pointer, i64});
+}
+
+/// blockscaleGpuResidentBlocks(kernel, block, shared)
+static LLVM::LLVMFuncOp declareResidentBlocks(ModuleOp module) {
+  Builder builder(module.getContext());
+  Type i32 = builder.getI32Type();
+  return declare(module, "blockscaleGpuResidentBlocks", builder.getI64Type(),
+                 {LLVM::LLVMPointerType::get(module.getContext()), i32, i32});
+}
+
+void LowerLaunchCalls::lower(LLVM::LLVMFuncOp launcher, DictionaryAttr shape) {
+  ModuleOp module = getOperation();
   Location loc = launcher.getLoc();
   OpBuilder builder(&getContext());
   Type pointer = LLVM::LLVMPointerType::get(&getContext());
@@ -87,12 +99,20 @@ void LowerLaunchCalls::lower(LLVM::LLVMFuncOp launcher, DictionaryAttr shape,
     return integer(shape.getAs<IntegerAttr>(key).getInt(), 32);
   };
   Value kernel = LLVM::AddressOfOp::create(builder, loc, name);
-  LLVM::CallOp::create(builder, loc, runtime,
-                       ValueRange{kernel, entry->getArgument(0),
-                                  entry->getArgument(1), entry->getArgument(2),
-                                  shapeValue("block"), shapeValue("cluster"),
-                                  shapeValue("shared"), addresses,
-                                  integer(params.size(), 64)});
+  Value gridX = entry->getArgument(0);
+  if (shape.contains("persistent")) {
+    Value resident =
+        LLVM::CallOp::create(
+            builder, loc, declareResidentBlocks(module),
+            ValueRange{kernel, shapeValue("block"), shapeValue("shared")})
+            .getResult();
+    gridX = LLVM::UMinOp::create(builder, loc, gridX, resident);
+  }
+  LLVM::CallOp::create(builder, loc, declareLaunch(module),
+                       ValueRange{kernel, gridX, entry->getArgument(1),
+                                  entry->getArgument(2), shapeValue("block"),
+                                  shapeValue("cluster"), shapeValue("shared"),
+                                  addresses, integer(params.size(), 64)});
   LLVM::ReturnOp::create(builder, loc, ValueRange());
 }
 
@@ -116,7 +136,7 @@ void LowerLaunchCalls::runOnOperation() {
           << nvidia::kLaunchAttr;
       return signalPassFailure();
     }
-    lower(launcher, shape, declareRuntime(module));
+    lower(launcher, shape);
     launcher->removeAttr(nvidia::kLaunchAttr);
     for (unsigned i = 0; i < launcher.getNumArguments(); ++i)
       launcher.removeArgAttr(i, nvidia::kByValueAttr);

@@ -173,6 +173,9 @@ Value ThreadCode::blockId() {
 Value ThreadCode::blockIdZ() {
   return NVVM::BlockIdZOp::create(builder, loc, i32());
 }
+Value ThreadCode::gridSize() {
+  return NVVM::GridDimXOp::create(builder, loc, i32());
+}
 void ThreadCode::barrier() { NVVM::Barrier0Op::create(builder, loc); }
 
 void ThreadCode::branch(Value condition,
@@ -185,11 +188,11 @@ void ThreadCode::branch(Value condition,
 }
 
 SmallVector<Value> ThreadCode::loop(
-    Value lower, Value upper, int64_t step, ValueRange initial,
+    Value lower, Value upper, Value step, ValueRange initial,
     llvm::function_ref<SmallVector<Value>(ThreadCode &, Value, ValueRange)>
         body) {
   auto loop = scf::ForOp::create(
-      builder, loc, lower, upper, constant(step), initial,
+      builder, loc, lower, upper, step, initial,
       [&](OpBuilder &inner, Location, Value i, ValueRange carried) {
         ThreadCode code(inner, loc);
         scf::YieldOp::create(inner, loc, body(code, i, carried));

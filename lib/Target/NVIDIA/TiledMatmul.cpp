@@ -37,196 +37,145 @@ static Value sharedMemory(ThreadCode &code) {
       code.builder, code.loc, LLVM::LLVMPointerType::get(context, 3), name);
 }
 
-bool TileShape::isPossible() const {
-  return llvm::isPowerOf2_64(m) && llvm::isPowerOf2_64(n) && m >= 16 &&
-         m <= 128 && n >= 64 && n <= 128 && stages >= 2 &&
-         (rowBytes == 64 || rowBytes == 128);
-}
-
-/// f(row) of the header.
-static Value swizzleOf(ThreadCode &code, Value row, int64_t rowBytes) {
-  if (rowBytes == 64)
-    return code.band(code.shr(row, 1), 3);
-  return code.band(row, 7);
-}
-
-Value nvidia::swizzledOffset(ThreadCode &code, const TileShape &shape,
-                             Value row, Value chunk) {
-  Value position = code.bxor(chunk, swizzleOf(code, row, shape.rowBytes));
-  return code.add(code.mul(row, shape.rowBytes), code.shl(position, 4));
-}
-
-void FragmentLoader::begin(ThreadCode &code, Value lane, Value warpRow,
-                           Value warpCol) {
-  // A: matrices 0 and 1 are rows 0-7 and 8-15 of the first 16 bytes, 2 and 3
-  // the same of the next 16.
-  Value row = code.band(lane, 15);
-  rowA = code.mul(code.add(warpRow, row), shape.rowBytes);
-  chunkA = code.shl(
-      code.bxor(code.shr(lane, 4), swizzleOf(code, row, shape.rowBytes)), 4);
-  // B: matrices 0 and 1 are the two halves of rows 0-7, 2 and 3 of rows 8-15.
-  row = code.add(code.band(lane, 7), code.shl(code.shr(lane, 4), 3));
-  rowB = code.mul(code.add(warpCol, row), shape.rowBytes);
-  chunkB = code.shl(code.bxor(code.band(code.shr(lane, 3), 1),
-                              swizzleOf(code, row, shape.rowBytes)),
-                    4);
-}
-
-SmallVector<Value> FragmentLoader::loadA(ThreadCode &code, Value stage,
-                                         int64_t i, int64_t step,
-                                         unsigned packedBits) {
-  Value chunk = code.bxor(chunkA, code.constant(step * 32));
-  Value address =
-      code.at(code.at(stage, code.add(rowA, chunk)), i * 16 * shape.rowBytes);
-  return code.loadMatrices(address, 4, packedBits);
-}
-
-SmallVector<Value> FragmentLoader::loadB(ThreadCode &code, Value stage,
-                                         int64_t j, int64_t step,
-                                         unsigned packedBits) {
-  Value chunk = code.bxor(chunkB, code.constant(step * 32));
-  Value address =
-      code.at(code.at(stage, code.add(rowB, chunk)), j * 8 * shape.rowBytes);
-  return code.loadMatrices(address, 4, packedBits);
-}
-
-CopySource::CopySource(const TileShape &shape, int64_t tileRows,
-                       int64_t strideBytes, int64_t filledBytes)
-    : shape(shape), tileRows(tileRows), strideBytes(strideBytes),
-      filledBytes(filledBytes),
-      pieceBytes(std::min(filledBytes, strideBytes & -strideBytes)) {
-  assert(pieceBytes >= 4 && "rows of words");
-}
-
-void CopySource::begin(ThreadCode &code, ValueRange buffers,
-                       const TilePlace &place) {
-  int64_t chunks = shape.rowBytes / 16;
-  thread = place.thread;
-  Value row = code.div(thread, chunks), chunk = code.rem(thread, chunks);
-  offset = swizzledOffset(code, shape, row, chunk);
-  kByte = code.mul(chunk, filledBytes);
-  Value firstRow = code.add(place.firstRow, row);
-  Value rowIndex =
-      code.add(code.mul(code.wide(place.batch), code.wide(place.rows)),
-               code.wide(firstRow));
-  pointer = code.at(
-      buffers[0], code.add(code.mul(rowIndex, strideBytes), code.wide(kByte)));
-  int64_t rowsAtOnce = shape.threads() / chunks;
-  for (int64_t first = 0; first < tileRows; first += rowsAtOnce)
-    rowPresent.push_back(code.lt(code.add(firstRow, first), place.rows));
-}
-
-SmallVector<Value> CopySource::fetch(ThreadCode &code, Value step,
-                                     Value stage) {
-  int64_t chunks = shape.rowBytes / 16;
-  int64_t rowsAtOnce = shape.threads() / chunks;
-  auto copy = [&](ThreadCode &inner) {
-    Value start = inner.mul(step, chunks * filledBytes);
-    Value from = inner.at(pointer, inner.wide(start));
-    Value column = inner.add(kByte, start);
-    Value to = inner.at(stage, offset);
-    for (int64_t piece = 0; piece < filledBytes; piece += pieceBytes) {
-      Value inRow =
-          inner.lt(inner.add(column, piece), inner.constant(strideBytes));
-      for (auto [index, present] : llvm::enumerate(rowPresent)) {
-        int64_t first = index * rowsAtOnce;
-        inner.copyAsync(
-            inner.at(to, first * shape.rowBytes + piece),
-            inner.at(from, inner.constant64(first * strideBytes + piece)),
-            pieceBytes, inner.band(present, inRow));
-      }
-    }
-  };
-  if (tileRows * chunks < shape.threads())
-    code.branch(code.lt(thread, code.constant(tileRows * chunks)), copy);
-  else
-    copy(code);
-  return {};
+/// Rows of the result that are staged at a time: a row of fragments of every
+/// warp.
+static int64_t stagedRows(const TileShape &shape) {
+  return 16 * shape.warpsM();
 }
 
 int64_t nvidia::tiledMatmulBytes(const TileShape &shape, int64_t stageBytes) {
-  int64_t staging = shape.m * (shape.n + kStagingPadding) * 4;
-  return std::max(stageBytes * shape.stages, staging);
+  // While the result is staged in the last stage, the others are filled anew.
+  int64_t staging = stagedRows(shape) * (shape.n + kStagingPadding) * 4;
+  return stageBytes * (shape.stages - 1) + std::max(stageBytes, staging);
 }
 
-int64_t nvidia::stagesThatFit(const TileShape &shape, int64_t stageBytes,
+int64_t nvidia::stagesThatFit(TileShape shape, int64_t stageBytes,
                               const Chip &chip, int64_t wanted) {
-  if (tiledMatmulBytes(shape, 0) > chip.sharedBytes)
-    return 0;
-  int64_t stages = std::min(wanted, chip.sharedBytes / stageBytes);
-  return stages < 2 ? 0 : stages;
+  for (shape.stages = wanted; shape.stages >= 2; --shape.stages)
+    if (tiledMatmulBytes(shape, stageBytes) <= chip.sharedBytes)
+      return shape.stages;
+  return 0;
 }
 
-/// Block index to (tile row, tile column): groups of rows, column by column.
-static std::pair<Value, Value> rasterize(ThreadCode &code, Value block,
+/// The number of a tile to (tile row, tile column): groups of rows, column by
+/// column.
+static std::pair<Value, Value> rasterize(ThreadCode &code, Value tile,
                                          Value tilesM, Value tilesN) {
   Value perGroup = code.mul(tilesN, kRasterGroup);
-  Value firstRow = code.mul(code.div(block, perGroup), kRasterGroup);
+  Value firstRow = code.mul(code.div(tile, perGroup), kRasterGroup);
   Value rows =
       code.min(code.sub(tilesM, firstRow), code.constant(kRasterGroup));
-  Value inGroup = code.rem(block, perGroup);
+  Value inGroup = code.rem(tile, perGroup);
   return {code.add(firstRow, code.rem(inGroup, rows)), code.div(inGroup, rows)};
 }
 
 namespace {
-/// Writes the body of one kernel.
-struct KernelWriter {
+/// Writes the body of one kernel: each block takes one tile of the result after
+/// another. While it finishes one, the first stages of the next are on their
+/// way.
+class KernelWriter {
+public:
+  KernelWriter(const MatmulProblem &problem, const TileShape &shape,
+               TileSource &sourceA, TileSource &sourceB,
+               TileMultiplier &multiplier, int64_t numSteps)
+      : problem(problem), shape(shape), sourceA(sourceA), sourceB(sourceB),
+        multiplier(multiplier), numSteps(numSteps) {}
+  void write(ThreadCode &code, ValueRange args);
+
+private:
+  /// A tile of the result: its batch, first row and first column.
+  struct Place {
+    Value batch, row, col;
+  };
+  int64_t stageBytes() const {
+    return sourceA.stageBytes() + sourceB.stageBytes();
+  }
+  /// Copies that are begun before their step.
+  int64_t ahead() const { return shape.stages - 1; }
+  Place placeOf(ThreadCode &code, Value tile) const;
+  /// Points the sources at a tile.
+  void beginSources(ThreadCode &code, const Place &place);
+  /// Brings the tiles of a K step to `stage`; `meanwhile` is computed while
+  /// what comes through registers is on its way.
+  void bring(ThreadCode &code, Value step, Value stage,
+             llvm::function_ref<void()> meanwhile);
+  void bringFirst(ThreadCode &code);
+  SmallVector<Value> accumulate(ThreadCode &code);
+  void finish(ThreadCode &code, ValueRange sums, const Place &place);
+  void stageSums(ThreadCode &code, ValueRange sums);
+
   const MatmulProblem &problem;
   const TileShape &shape;
   TileSource &sourceA, &sourceB;
   TileMultiplier &multiplier;
   int64_t numSteps; ///< K steps.
-
-  void write(ThreadCode &code, ValueRange args);
-
-private:
-  int64_t stageBytes() const {
-    return sourceA.stageBytes() + sourceB.stageBytes();
-  }
-  SmallVector<Value> accumulate(ThreadCode &code, Value shared);
-  void stageSums(ThreadCode &code, Value shared, ValueRange sums, Value lane,
-                 Value warpRow, Value warpCol);
+  ValueRange buffersA, buffersB, epilogueArgs;
+  Value rows, cols, shared, staging, alpha;
+  Value thread, lane, warpM, warpN; ///< Of the block, the warp, the block's
+                                    ///< rows and columns of warps.
 };
 } // namespace
 
-SmallVector<Value> KernelWriter::accumulate(ThreadCode &code, Value shared) {
-  int64_t ahead = shape.stages - 1;
-  int64_t bytesA = sourceA.stageBytes();
-  auto bring = [&](ThreadCode &inner, Value step, Value stage,
-                   llvm::function_ref<void()> meanwhile) {
-    Value stageA = inner.at(shared, stage);
-    Value stageB = inner.at(stageA, bytesA);
-    SmallVector<Value> fetchedA = sourceA.fetch(inner, step, stageA);
-    SmallVector<Value> fetchedB = sourceB.fetch(inner, step, stageB);
-    inner.commitCopies();
-    meanwhile();
-    sourceA.store(inner, fetchedA, stageA);
-    sourceB.store(inner, fetchedB, stageB);
+KernelWriter::Place KernelWriter::placeOf(ThreadCode &code, Value tile) const {
+  auto tiles = [&](Value extent, int64_t size) {
+    return code.div(code.add(extent, size - 1), size);
   };
+  Value tilesM = tiles(rows, shape.m), tilesN = tiles(cols, shape.n);
+  Value perBatch = code.mul(tilesM, tilesN);
+  auto [tileM, tileN] =
+      rasterize(code, code.rem(tile, perBatch), tilesM, tilesN);
+  return {code.div(tile, perBatch), code.mul(tileM, shape.m),
+          code.mul(tileN, shape.n)};
+}
+
+void KernelWriter::beginSources(ThreadCode &code, const Place &place) {
+  sourceA.begin(code, buffersA, {place.batch, place.row, rows, thread});
+  sourceB.begin(code, buffersB,
+                {problem.rhsShared ? code.constant(0) : place.batch, place.col,
+                 cols, thread});
+}
+
+void KernelWriter::bring(ThreadCode &code, Value step, Value stage,
+                         llvm::function_ref<void()> meanwhile) {
+  Value stageA = code.at(shared, stage);
+  Value stageB = code.at(stageA, sourceA.stageBytes());
+  SmallVector<Value> fetchedA = sourceA.fetch(code, step, stageA);
+  SmallVector<Value> fetchedB = sourceB.fetch(code, step, stageB);
+  code.commitCopies();
+  meanwhile();
+  sourceA.store(code, fetchedA, stageA);
+  sourceB.store(code, fetchedB, stageB);
+}
+
+void KernelWriter::bringFirst(ThreadCode &code) {
   // Steps past the end bring zeros, which keeps the count of copies in flight.
-  code.loop(code.constant(0), code.constant(ahead), 1, {},
+  code.loop(code.constant(0), code.constant(ahead()), 1, {},
             [&](ThreadCode &inner, Value step, ValueRange) {
               bring(inner, step, inner.mul(step, stageBytes()), [] {});
               return SmallVector<Value>();
             });
+}
+
+SmallVector<Value> KernelWriter::accumulate(ThreadCode &code) {
   Value zero = code.zero(code.f32());
   SmallVector<Value> carried(shape.fragmentsM() * shape.fragmentsN() * 4, zero);
   size_t numSums = carried.size();
   carried.push_back(code.constant(0));
-  carried.push_back(code.constant(ahead * stageBytes()));
+  carried.push_back(code.constant(ahead() * stageBytes()));
   Value last = code.constant((shape.stages - 1) * stageBytes());
   SmallVector<Value> results = code.loop(
       code.constant(0), code.constant(numSteps), 1, carried,
       [&](ThreadCode &inner, Value step, ValueRange values) {
         SmallVector<Value> sums(values.take_front(numSums));
         Value reading = values[numSums], writing = values[numSums + 1];
-        inner.waitForCopies(ahead - 1);
+        inner.waitForCopies(ahead() - 1);
         // The tile of this step is complete, and nobody reads any more the one
         // of the step before, which is overwritten next.
         inner.barrier();
-        bring(inner, inner.add(step, ahead), writing, [&] {
+        bring(inner, inner.add(step, ahead()), writing, [&] {
           Value stageA = inner.at(shared, reading);
-          multiplier.multiply(inner, stageA, inner.at(stageA, bytesA), sums);
+          multiplier.multiply(inner, stageA,
+                              inner.at(stageA, sourceA.stageBytes()), sums);
         });
         auto next = [&](Value stage) {
           return inner.select(inner.eq(stage, last), inner.constant(0),
@@ -240,67 +189,95 @@ SmallVector<Value> KernelWriter::accumulate(ThreadCode &code, Value shared) {
   return results;
 }
 
-void KernelWriter::stageSums(ThreadCode &code, Value shared, ValueRange sums,
-                             Value lane, Value warpRow, Value warpCol) {
+/// Stores a row of fragments of this warp.
+void KernelWriter::stageSums(ThreadCode &code, ValueRange sums) {
   int64_t stride = shape.n + kStagingPadding;
-  Value row = code.add(warpRow, code.shr(lane, 2));
-  Value col = code.add(warpCol, code.shl(code.band(lane, 3), 1));
+  Value row = code.add(code.mul(warpM, 16), code.shr(lane, 2));
+  Value col = code.add(code.mul(warpN, shape.warpCols()),
+                       code.shl(code.band(lane, 3), 1));
   Value base =
-      code.element(shared, code.f32(), code.add(code.mul(row, stride), col));
-  size_t next = 0;
-  for (int64_t i = 0; i < shape.fragmentsM(); ++i)
-    for (int64_t j = 0; j < shape.fragmentsN(); ++j)
-      for (int64_t half = 0; half < 2; ++half, next += 2)
-        code.store(code.pack({sums[next], sums[next + 1]}),
-                   code.at(base, ((i * 16 + half * 8) * stride + j * 8) * 4),
-                   8);
+      code.element(staging, code.f32(), code.add(code.mul(row, stride), col));
+  for (int64_t j = 0; j < shape.fragmentsN(); ++j)
+    for (int64_t half = 0; half < 2; ++half) {
+      size_t first = (j * 2 + half) * 2;
+      code.store(code.pack({sums[first], sums[first + 1]}),
+                 code.at(base, (half * 8 * stride + j * 8) * 4), 8);
+    }
+}
+
+void KernelWriter::finish(ThreadCode &code, ValueRange sums,
+                          const Place &place) {
+  MatmulEpilogue::State state = problem.epilogue.begin(
+      code, epilogueArgs, place.batch, rows, cols, alpha);
+  size_t numSums = shape.fragmentsN() * 4;
+  Value last = code.constant(shape.fragmentsM() - 1);
+  // One row of fragments after another, the next ones moving up.
+  code.loop(code.constant(0), code.constant(shape.fragmentsM()), 1, sums,
+            [&](ThreadCode &inner, Value fragment, ValueRange left) {
+              stageSums(inner, left.take_front(numSums));
+              inner.barrier();
+              auto rowOf = [&](ThreadCode &at, Value staged) {
+                Value warpRow = at.mul(at.shr(staged, 4), shape.warpRows());
+                Value inWarp = at.add(at.shl(fragment, 4), at.band(staged, 15));
+                return at.add(place.row, at.add(warpRow, inWarp));
+              };
+              problem.epilogue.emitTile(inner, epilogueArgs, state, staging,
+                                        stagedRows(shape), shape.n,
+                                        shape.n + kStagingPadding,
+                                        shape.threads(), rowOf, place.col);
+              // The next tile's first step has a barrier of its own.
+              inner.branch(inner.lt(fragment, last),
+                           [](ThreadCode &at) { at.barrier(); });
+              SmallVector<Value> next(left.drop_front(numSums));
+              llvm::append_range(next, left.take_front(numSums));
+              return next;
+            });
 }
 
 void KernelWriter::write(ThreadCode &code, ValueRange args) {
-  ValueRange buffersA = args.take_front(problem.lhs.buffers.size());
+  buffersA = args.take_front(problem.lhs.buffers.size());
   args = args.drop_front(buffersA.size());
-  ValueRange buffersB = args.take_front(problem.rhs.buffers.size());
+  buffersB = args.take_front(problem.rhs.buffers.size());
   args = args.drop_front(buffersB.size());
   auto size = [&](std::optional<int64_t> known, Value given) {
     return known ? code.constant(*known) : code.narrow(given);
   };
-  Value rows = size(problem.staticRows(), args[0]);
-  Value cols = size(problem.staticCols(), args[1]);
-  args = args.drop_front(2);
+  rows = size(problem.staticRows(), args[0]);
+  cols = size(problem.staticCols(), args[1]);
+  Value tiles = code.narrow(args[2]);
+  epilogueArgs = args.drop_front(3);
 
-  Value thread = code.threadId();
-  Value lane = code.band(thread, 31), warp = code.shr(thread, 5);
-  Value warpRow = code.mul(code.div(warp, shape.warpsN()), shape.warpRows());
-  Value warpCol = code.mul(code.rem(warp, shape.warpsN()), shape.warpCols());
-  auto tiles = [&](Value extent, int64_t tile) {
-    return code.div(code.add(extent, tile - 1), tile);
-  };
-  Value tilesM = tiles(rows, shape.m), tilesN = tiles(cols, shape.n);
-  Value perBatch = code.mul(tilesM, tilesN);
-  Value block = code.blockId();
-  Value batch = code.div(block, perBatch);
-  auto [tileM, tileN] =
-      rasterize(code, code.rem(block, perBatch), tilesM, tilesN);
-  Value row0 = code.mul(tileM, shape.m), col0 = code.mul(tileN, shape.n);
+  thread = code.threadId();
+  lane = code.band(thread, 31);
+  Value warp = code.shr(thread, 5);
+  warpM = code.div(warp, shape.warpsN());
+  warpN = code.rem(warp, shape.warpsN());
+  shared = sharedMemory(code);
+  staging = code.at(shared, ahead() * stageBytes());
+  alpha = problem.epilogue.loadAlpha(code, epilogueArgs);
+  multiplier.begin(code, lane, code.mul(warpM, shape.warpRows()),
+                   code.mul(warpN, shape.warpCols()));
 
-  Value shared = sharedMemory(code);
-  sourceA.begin(code, buffersA, {batch, row0, rows, thread});
-  sourceB.begin(
-      code, buffersB,
-      {problem.rhsShared ? code.constant(0) : batch, col0, cols, thread});
-  multiplier.begin(code, lane, warpRow, warpCol);
-  SmallVector<Value> sums = accumulate(code, shared);
-
-  // The stages become the place where the result is put together.
-  code.waitForCopies(0);
-  code.barrier();
-  stageSums(code, shared, sums, lane, warpRow, warpCol);
-  MatmulEpilogue::State state =
-      problem.epilogue.begin(code, args, batch, rows, cols);
-  code.barrier();
-  problem.epilogue.emitTile(code, args, state, shared, shape.m, shape.n,
-                            shape.n + kStagingPadding, shape.threads(), row0,
-                            col0);
+  Value block = code.blockId(), blocks = code.gridSize();
+  beginSources(code, placeOf(code, block));
+  bringFirst(code);
+  code.loop(block, tiles, blocks, {},
+            [&](ThreadCode &inner, Value tile, ValueRange) {
+              Place place = placeOf(inner, tile);
+              beginSources(inner, place);
+              multiplier.beginTile(inner);
+              SmallVector<Value> sums = accumulate(inner);
+              // Nobody reads the stages any more.
+              inner.waitForCopies(0);
+              inner.barrier();
+              Value next = inner.add(tile, blocks);
+              inner.branch(inner.lt(next, tiles), [&](ThreadCode &branch) {
+                beginSources(branch, placeOf(branch, next));
+                bringFirst(branch);
+              });
+              finish(inner, sums, place);
+              return SmallVector<Value>();
+            });
 }
 
 void nvidia::generateTiledMatmul(OpBuilder &builder, Location loc,
@@ -315,16 +292,20 @@ void nvidia::generateTiledMatmul(OpBuilder &builder, Location loc,
                                problem.lhs.buffers.end());
   llvm::append_range(arguments, problem.rhs.buffers);
   SmallVector<Type> types(arguments.size(), ThreadCode::globalPointer(context));
-  arguments.append({problem.rows, problem.cols});
-  types.append(2, builder.getIndexType());
+  IndexMath math(builder, loc);
+  Value tiles = math.mul(math.mul(math.ceilDiv(problem.rows, shape.m),
+                                  math.ceilDiv(problem.cols, shape.n)),
+                         problem.batch);
+  arguments.append({problem.rows, problem.cols, tiles});
+  types.append(3, builder.getIndexType());
   llvm::append_range(arguments, problem.epilogue.arguments());
   llvm::append_range(types, problem.epilogue.argumentTypes());
 
-  KernelWriter writer{problem,    shape,
-                      sourceA,    sourceB,
-                      multiplier, (problem.depth + tile.k - 1) / tile.k};
+  KernelWriter writer(problem, shape, sourceA, sourceB, multiplier,
+                      (problem.depth + tile.k - 1) / tile.k);
   LaunchShape launch;
   launch.threads = shape.threads();
+  launch.persistent = true;
   launch.sharedBytes =
       tiledMatmulBytes(shape, sourceA.stageBytes() + sourceB.stageBytes());
   func::FuncOp kernel = kernelSet.getOrCreateRaw(
@@ -333,10 +314,6 @@ void nvidia::generateTiledMatmul(OpBuilder &builder, Location loc,
         ThreadCode code(inner, loc);
         writer.write(code, args);
       });
-  IndexMath math(builder, loc);
-  Value blocks = math.mul(math.mul(math.ceilDiv(problem.rows, shape.m),
-                                   math.ceilDiv(problem.cols, shape.n)),
-                          problem.batch);
   kernelSet.launchRaw(builder, loc, kernel,
-                      {blocks, math.constant(1), math.constant(1)}, arguments);
+                      {tiles, math.constant(1), math.constant(1)}, arguments);
 }

@@ -106,6 +106,10 @@ struct BlockScaledMultiplier : TileMultiplier {
 
   void begin(ThreadCode &code, Value lane, Value warpRow,
              Value warpCol) override;
+  void beginTile(ThreadCode &code) override {
+    lhs.beginScales(code, scaleRowA, shape.fragmentsM() / sharingA());
+    rhs.beginScales(code, scaleRowB, shape.fragmentsN() / sharingB());
+  }
   void multiply(ThreadCode &code, Value stageA, Value stageB,
                 MutableArrayRef<Value> sums) override;
 
@@ -130,6 +134,7 @@ private:
   const TileShape shape;
   FragmentLoader fragments;
   ScaledSource &lhs, &rhs;
+  Value scaleRowA, scaleRowB; ///< The first rows whose scales this lane loads.
 };
 
 struct BlockScaledMatmul : MatmulSchedule {
@@ -160,11 +165,9 @@ void BlockScaledMultiplier::begin(ThreadCode &code, Value lane, Value warpRow,
   Value half = code.shl(code.band(q, 1), 3);
   Value fragmentA = code.rem(code.shr(q, 1), sharingA());
   Value fragmentB = code.rem(q, sharingB());
-  Value a =
+  scaleRowA =
       code.add(code.add(warpRow, g), code.add(half, code.shl(fragmentA, 4)));
-  Value b = code.add(code.add(warpCol, g), code.shl(fragmentB, 3));
-  lhs.beginScales(code, a, shape.fragmentsM() / sharingA());
-  rhs.beginScales(code, b, shape.fragmentsN() / sharingB());
+  scaleRowB = code.add(code.add(warpCol, g), code.shl(fragmentB, 3));
 }
 
 void BlockScaledMultiplier::multiply(ThreadCode &code, Value stageA,

@@ -73,6 +73,7 @@ void RegisterSource::begin(ThreadCode &code, ValueRange pointers,
   place = at;
   unitCol = code.mul(code.rem(place.thread, unitsPerRow()), unit);
   offsetRow = code.div(place.thread, unitsPerRow());
+  rows.clear();
   Value lastRow = code.add(place.rows, -1);
   for (int64_t first = 0; first < tileRows; first += rowsAtOnce())
     rows.push_back(code.min(

@@ -16,5 +16,16 @@ llvm.func @k.launch(i64, i64, i64, i64, !llvm.ptr {blockscale.by_value})
 
 // -----
 
+// As many blocks as the device runs at a time, if there is work for so many.
+// CHECK-LABEL: llvm.func internal @k.launch(
+// CHECK-SAME:    %[[X:.+]]: i64, %[[Y:.+]]: i64, %[[Z:.+]]: i64
+// CHECK:         %[[RESIDENT:.+]] = llvm.call @blockscaleGpuResidentBlocks(%[[NAME:.+]], %{{.+}}, %{{.+}})
+// CHECK:         %[[BLOCKS:.+]] = llvm.intr.umin(%[[X]], %[[RESIDENT]])
+// CHECK:         llvm.call @blockscaleGpuLaunch(%[[NAME]], %[[BLOCKS]], %[[Y]], %[[Z]],
+llvm.func @k.launch(i64, i64, i64)
+    attributes {blockscale.launch = {kernel = "k", block = 128 : i32, cluster = 1 : i32, shared = 0 : i32, persistent}}
+
+// -----
+
 // expected-error@+1 {{expects a declaration with the grid's three extents as first arguments and kernel, block, cluster and shared in blockscale.launch}}
 llvm.func @k.launch(i64, i64, i64) attributes {blockscale.launch = {kernel = "k"}}

@@ -42,7 +42,7 @@ for name, array in [("a", codes_a), ("as", scales_a), ("b", codes_b),
 np.save(root / "ga.npy", np.array([1.5], np.float32))
 np.save(root / "gb.npy", np.array([0.5], np.float32))
 output = root / "y.npy"
-arguments += [f"i64:{M}", f"i64:{N}", f"out:{output}:f32:{M}x{N}",
+arguments += [f"i64:{M}", f"i64:{N}", "i64:4", f"out:{output}:f32:{M}x{N}",
               f"in:{root}/ga.npy", f"in:{root}/gb.npy"]
 
 a_type, b_type = f"tensor<{M}x{K}xf4E2M1FN>", f"tensor<{N}x{K}xf4E2M1FN>"
@@ -68,7 +68,7 @@ def run(text):
     """Why the text is wrong; empty if it is right."""
     (root / "g.ptx").write_text(text)
     output.unlink(missing_ok=True)
-    done = subprocess.run(["blockscale-sim", root / "g.ptx", "--grid", "4",
+    done = subprocess.run(["blockscale-sim", root / "g.ptx", "--grid", "3",
                            "--block", "256", "--shared", "65536", *arguments],
                           text=True, capture_output=True)
     if done.returncode:
@@ -94,10 +94,12 @@ def replaced(pattern, replacement, which=0):
 
 expect("as it is", ptx, faulty=False)
 expect("no barrier before a stage is read", replaced(r"bar\.sync \t0;", ""))
-expect("no barrier before the result is staged",
+expect("no barrier before the next tile's stages are brought",
        replaced(r"bar\.sync \t0;", "", 1))
 expect("no barrier before the result is read",
        replaced(r"bar\.sync \t0;", "", 2))
+expect("no barrier before the next rows are staged",
+       replaced(r"bar\.sync \t0;", "", 3))
 expect("a copy is not waited for",
        replaced(r"wait_group \t1;", "wait_group \t2;"))
 wrap = r"(setp\.eq\.b32 \t%p\d+, %r\d+, )(\d{4,});"

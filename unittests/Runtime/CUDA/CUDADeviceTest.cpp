@@ -121,6 +121,23 @@ TEST_F(CUDADevice, TensorMapsAndClusters) {
                    "cluster 2 stream own\n");
 }
 
+TEST_F(CUDADevice, ResidentBlocks) {
+  open();
+  log();
+  std::unique_ptr<Device> device = Device::create("cuda", error);
+  ASSERT_TRUE(device && device->prepare("sm_90a", error)) << error;
+  GPUDevice &gpu = *device->asGPU();
+  std::unique_ptr<GPUModule> module = gpu.load(".version 8.0", {}, error);
+  ASSERT_NE(module, nullptr) << error;
+  log();
+  // 2 blocks on each of 5 multiprocessors; asked for once.
+  EXPECT_EQ(gpu.residentBlocks(*module, "tile", 64, 100, error), 10);
+  EXPECT_EQ(gpu.residentBlocks(*module, "tile", 64, 100, error), 10);
+  EXPECT_EQ(log(), "occupancy of tile with 64 threads, 100 bytes\n");
+  EXPECT_EQ(gpu.residentBlocks(*module, "none", 64, 100, error), 0);
+  EXPECT_EQ(error, "cuda:0: the library has no kernel 'none'");
+}
+
 TEST_F(CUDADevice, EmptyGridsAndArrays) {
   open();
   log();

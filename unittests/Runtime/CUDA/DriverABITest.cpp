@@ -46,6 +46,8 @@ static_assert(int(ours::Success) == CUDA_SUCCESS &&
               int(ours::UnsupportedPTXVersion) ==
                   CUDA_ERROR_UNSUPPORTED_PTX_VERSION &&
               int(ours::NotFound) == CUDA_ERROR_NOT_FOUND);
+static_assert(int(ours::MultiprocessorCount) ==
+              CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 static_assert(int(ours::L2CacheSize) == CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE &&
               int(ours::ComputeCapabilityMajor) ==
                   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR &&

@@ -106,6 +106,9 @@ CUresult cuDeviceGetName(char *name, int length, int device) {
 }
 CUresult cuDeviceGetAttribute(int *value, int attribute, int device) {
   switch (attribute) {
+  case 16: /* MULTIPROCESSOR_COUNT */
+    *value = 5;
+    return 0;
   case 38: /* L2_CACHE_SIZE */
     *value = 1000;
     return 0;
@@ -283,6 +286,16 @@ CUresult cuFuncSetAttribute(void *function, int attribute, int value) {
   CHECK(cuFuncSetAttribute);
   record("attribute %d of %s is %d\n", attribute, (const char *)function,
          value);
+  return 0;
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
+                                                     void *function, int block,
+                                                     size_t sharedBytes) {
+  CHECK(cuOccupancyMaxActiveBlocksPerMultiprocessor);
+  record("occupancy of %s with %d threads, %zu bytes\n",
+         (const char *)function, block, sharedBytes);
+  *blocks = 2;
   return 0;
 }
 

@@ -74,6 +74,11 @@ public:
                     std::string &error) = 0;
   virtual bool launch(GPUModule &module, const KernelLaunch &launch,
                       Stream stream, std::string &error) = 0;
+  /// Blocks of `block` threads that all multiprocessors together run at a time;
+  /// 0, with an error, if it cannot be told.
+  virtual int64_t residentBlocks(GPUModule &module, const char *kernel,
+                                 int32_t block, int32_t sharedBytes,
+                                 std::string &error) = 0;
   virtual bool tensorMap(const TensorMapRequest &request,
                          std::string &error) = 0;
   /// Waits until everything on `stream` is done; reports its errors.

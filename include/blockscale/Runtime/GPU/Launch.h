@@ -31,6 +31,9 @@ typedef struct blockscaleDevice {
   const char *(*launch)(void *context, const char *kernel,
                         const int64_t grid[3], int32_t blockX, int32_t clusterX,
                         int32_t sharedBytes, void **params, int64_t numParams);
+  const char *(*residentBlocks)(void *context, const char *kernel,
+                                int32_t blockX, int32_t sharedBytes,
+                                int64_t *blocks);
   const char *(*tensorMap)(void *context, void *map, uint64_t base,
                            int32_t elementType, int32_t rank,
                            const int64_t *sizes, const int64_t *strideBytes,
@@ -55,6 +58,11 @@ void blockscaleGpuFill(uint64_t pointer, int32_t byte, uint64_t bytes);
 void blockscaleGpuLaunch(const char *kernel, int64_t gridX, int64_t gridY,
                          int64_t gridZ, int32_t blockX, int32_t clusterX,
                          int32_t sharedBytes, void **params, int64_t numParams);
+
+/* How many blocks of a kernel the whole device runs at the same time, at least
+ * 1: the grid of a kernel whose blocks loop over the work. */
+int64_t blockscaleGpuResidentBlocks(const char *kernel, int32_t blockX,
+                                    int32_t sharedBytes);
 
 /* Writes a CUtensorMap, 128 bytes, at `map` (aligned to 64). elementType and
  * swizzle are the driver API's numbers; rank is 1 to 5; sizes are innermost

@@ -51,9 +51,16 @@ public:
   llvm::SmallVector<mlir::Type> argumentTypes() const;
   llvm::SmallVector<mlir::Value> arguments() const;
 
+  /// The product of the scalars, null without any. For a kernel that calls
+  /// begin() for many tiles.
+  mlir::Value loadAlpha(ThreadCode &code, mlir::ValueRange args) const;
   /// `batch` is the linear batch index, `rows` and `cols` M and N, all i32.
   State begin(ThreadCode &code, mlir::ValueRange args, mlir::Value batch,
-              mlir::Value rows, mlir::Value cols) const;
+              mlir::Value rows, mlir::Value cols) const {
+    return begin(code, args, batch, rows, cols, loadAlpha(code, args));
+  }
+  State begin(ThreadCode &code, mlir::ValueRange args, mlir::Value batch,
+              mlir::Value rows, mlir::Value cols, mlir::Value alpha) const;
   /// Finishes columns [col, col + accumulators.size()) of `row`: 1, 2 or 4 f32
   /// values, `col` a multiple of their number. Checks bounds.
   void emit(ThreadCode &code, mlir::ValueRange args, const State &state,
@@ -61,10 +68,23 @@ public:
             mlir::Value col) const;
   /// Finishes a tile of `rows` x `cols` f32 in shared memory, `stride` elements
   /// from row to row (a multiple of 4), with `threads` threads (`cols` / 4
-  /// divides them). (row0, col0) is its place in the result.
+  /// divides them). Row i is row rowOf(i) of the result, its first column is
+  /// col0.
+  void
+  emitTile(ThreadCode &code, mlir::ValueRange args, const State &state,
+           mlir::Value shared, int64_t rows, int64_t cols, int64_t stride,
+           int64_t threads,
+           llvm::function_ref<mlir::Value(ThreadCode &, mlir::Value)> rowOf,
+           mlir::Value col0) const;
+  /// The same for rows that follow each other from row0 on.
   void emitTile(ThreadCode &code, mlir::ValueRange args, const State &state,
                 mlir::Value shared, int64_t rows, int64_t cols, int64_t stride,
-                int64_t threads, mlir::Value row0, mlir::Value col0) const;
+                int64_t threads, mlir::Value row0, mlir::Value col0) const {
+    emitTile(
+        code, args, state, shared, rows, cols, stride, threads,
+        [&](ThreadCode &inner, mlir::Value i) { return inner.add(row0, i); },
+        col0);
+  }
 
 private:
   bool needsBatchSizes() const;

@@ -21,6 +21,9 @@ struct LaunchShape {
   int32_t cluster = 1;
   /// Dynamic shared memory, in bytes.
   int32_t sharedBytes = 0;
+  /// Blocks loop over the work: of the grid's x extent, which counts the work,
+  /// as many start as the device runs at a time.
+  bool persistent = false;
 };
 
 class GPUKernelSet : public kernels::KernelSet {

@@ -24,7 +24,8 @@ namespace blockscale::nvidia {
 #define GEN_PASS_REGISTRATION
 #include "blockscale/Target/NVIDIA/Passes.h.inc"
 
-/// On the declaration that launches a kernel: {kernel, block, cluster, shared}.
+/// On the declaration that launches a kernel: {kernel, block, cluster, shared,
+/// and persistent if that is so} (see LaunchShape).
 inline constexpr llvm::StringLiteral kLaunchAttr = "blockscale.launch";
 /// On an argument of a kernel or its launcher: a 128-byte value, passed by
 /// copy.

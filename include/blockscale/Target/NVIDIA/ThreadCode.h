@@ -76,16 +76,24 @@ public:
   Value threadId();
   Value blockId(); ///< x
   Value blockIdZ();
+  Value gridSize(); ///< Blocks along x.
   void barrier();
 
   void branch(Value condition, llvm::function_ref<void(ThreadCode &)> body);
   /// for (i = lower; i < upper; i += step), carried values; all i32 or as
   /// `initial`.
   llvm::SmallVector<Value>
-  loop(Value lower, Value upper, int64_t step, mlir::ValueRange initial,
+  loop(Value lower, Value upper, Value step, mlir::ValueRange initial,
        llvm::function_ref<llvm::SmallVector<Value>(ThreadCode &, Value i,
                                                    mlir::ValueRange)>
            body);
+  llvm::SmallVector<Value>
+  loop(Value lower, Value upper, int64_t step, mlir::ValueRange initial,
+       llvm::function_ref<llvm::SmallVector<Value>(ThreadCode &, Value i,
+                                                   mlir::ValueRange)>
+           body) {
+    return loop(lower, upper, constant(step), initial, body);
+  }
 
   /// cp.async of `bytes` (4, 8, 16), of which all or none are read, the others
   /// zeros; `global` must be a valid address only if `present`. With `read`, an

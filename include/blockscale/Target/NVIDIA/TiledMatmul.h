@@ -1,12 +1,12 @@
 //===-- TiledMatmul.h - The loop around warp-level mma.sync -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every mma.sync kernel is the same loop. A block of warps computes a tile of
-// the result; K is walked in steps whose operand tiles lie in shared memory,
-// `stages` of them in flight. Rows of a tile are `rowBytes` bytes; an mma reads
-// 32 bytes of a row of each side (k16 of bf16, k32 of bytes, k64 of nibbles),
-// and since ldmatrix counts bytes, not elements, the fragments are the same for
-// all of them.
+// Every mma.sync kernel is the same loop. A block of warps computes tiles of
+// the result, one after another; K is walked in steps whose operand tiles lie
+// in shared memory, `stages` of them in flight. Rows of a tile are `rowBytes`
+// bytes; an mma reads 32 bytes of a row of each side (k16 of bf16, k32 of
+// bytes, k64 of nibbles), and since ldmatrix counts bytes, not elements, the
+// fragments are the same for all of them.
 //
 // Swizzle. Rows of 64 or 128 bytes are cut into chunks of 16; chunk c of row r
 // lies at position c ^ f(r), so that the 8 rows that ldmatrix reads at a time
@@ -57,7 +57,7 @@ public:
   virtual ~TileSource() = default;
   /// Shared memory of one stage, a multiple of 128.
   virtual int64_t stageBytes() const = 0;
-  /// Once per thread; `buffers` are global pointers, as MatmulSide::buffers.
+  /// Before each tile; `buffers` are global pointers, as MatmulSide::buffers.
   virtual void begin(ThreadCode &code, mlir::ValueRange buffers,
                      const TilePlace &place) = 0;
   /// Starts the copies of K step `step` to `stage` (shared memory). What comes
@@ -73,8 +73,11 @@ class TileMultiplier {
 public:
   virtual ~TileMultiplier() = default;
   /// Once per thread; `lane` in its warp, first rows of the warp in the tiles.
+  /// beginTile() is called before each tile of the result, after the sources
+  /// have begun.
   virtual void begin(ThreadCode &code, mlir::Value lane, mlir::Value warpRow,
                      mlir::Value warpCol) = 0;
+  virtual void beginTile(ThreadCode &) {}
   /// `sums` holds fragmentsM x fragmentsN x 4 values, updated.
   virtual void multiply(ThreadCode &code, mlir::Value stageA,
                         mlir::Value stageB,
@@ -144,8 +147,8 @@ int64_t tiledMatmulBytes(const TileShape &shape, int64_t stageBytes);
 
 /// The largest number of stages, at most `wanted`, that the chip holds; 0 if
 /// not even two fit.
-int64_t stagesThatFit(const TileShape &shape, int64_t stageBytes,
-                      const Chip &chip, int64_t wanted);
+int64_t stagesThatFit(TileShape shape, int64_t stageBytes, const Chip &chip,
+                      int64_t wanted);
 
 } // namespace blockscale::nvidia
 
