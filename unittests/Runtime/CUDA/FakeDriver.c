@@ -293,8 +293,8 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
                                                      void *function, int block,
                                                      size_t sharedBytes) {
   CHECK(cuOccupancyMaxActiveBlocksPerMultiprocessor);
-  record("occupancy of %s with %d threads, %zu bytes\n",
-         (const char *)function, block, sharedBytes);
+  record("occupancy of %s with %d threads, %zu bytes\n", (const char *)function,
+         block, sharedBytes);
   *blocks = 2;
   return 0;
 }
