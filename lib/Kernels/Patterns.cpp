@@ -16,4 +16,5 @@ void kernels::populateKernels(RewritePatternSet &patterns,
   populateSeedKernels(patterns, converter, kernelSet);
   populateSimulationKernels(patterns, converter, kernelSet);
   populateRelayoutKernel(patterns, converter, kernelSet);
+  populateBalanceKernel(patterns, converter, kernelSet);
 }

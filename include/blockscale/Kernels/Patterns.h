@@ -73,6 +73,9 @@ void populateSimulationKernels(mlir::RewritePatternSet &patterns,
 void populateRelayoutKernel(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter,
                             KernelSet &kernelSet);
+void populateBalanceKernel(mlir::RewritePatternSet &patterns,
+                           const mlir::TypeConverter &converter,
+                           KernelSet &kernelSet);
 
 /// All of the above: every op but scaled_matmul.
 void populateKernels(mlir::RewritePatternSet &patterns,

@@ -5,7 +5,7 @@ func.func private @f() attributes {a = #blockscale.recipe<fp5>}
 
 // -----
 
-// expected-error @+1 {{expects an option fprop_x, fprop_w, dgrad_dy, dgrad_w, wgrad_dy, wgrad_x, backward, masks, held or low_rank, but got dgrad_x}}
+// expected-error @+1 {{expects an option fprop_x, fprop_w, dgrad_dy, dgrad_w, wgrad_dy, wgrad_x, backward, masks, held, low_rank or balance, but got dgrad_x}}
 func.func private @f() attributes {a = #blockscale.recipe<dgrad_x = #blockscale.site<plain>>}
 
 // -----
@@ -52,3 +52,18 @@ func.func private @f() attributes {a = #blockscale.recipe<held = 10, fprop_w = #
 
 // expected-error @+1 {{expects low_rank from 1 to 4096, but got -1}}
 func.func private @f() attributes {a = #blockscale.recipe<low_rank = -1>}
+
+// -----
+
+// expected-error @+1 {{expects balance from 1 to 1024, but got 2000}}
+func.func private @f() attributes {a = #blockscale.recipe<sinq, balance = 2000>}
+
+// -----
+
+// expected-error @+1 {{expects a quantized fprop_w with balance = 16, but got plain}}
+func.func private @f() attributes {a = #blockscale.recipe<balance = 16>}
+
+// -----
+
+// expected-error @+1 {{expects neither masks nor reuse in wgrad_x with balance = 4, but got masks = true}}
+func.func private @f() attributes {a = #blockscale.recipe<quest, balance = 4>}

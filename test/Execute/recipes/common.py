@@ -1,5 +1,7 @@
 """What the tests of this folder share: support.py of the folder above, and
 random numbers and seeds computed from their definitions."""
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -46,3 +48,46 @@ def hadamard(n):
 def relative_error(actual, expected):
     actual, expected = np.float64(actual), np.float64(expected)
     return np.linalg.norm(actual - expected) / np.linalg.norm(expected)
+
+
+OPT = os.environ["BLOCKSCALE_COMPILE"].replace("blockscale-compile", "blockscale-opt")
+
+
+def rewrite(text, *passes):
+    """The module after passes, and what they remarked."""
+    done = subprocess.run([OPT, "-", *passes], input=text, text=True, capture_output=True)
+    assert done.returncode == 0, text + done.stderr
+    return done.stdout, done.stderr
+
+
+def rotations_by_function(text):
+    """How many blockscale-fuse-rotations leaves in each."""
+    after, _ = rewrite(text, "--blockscale-fuse-rotations=remarks=false", "--canonicalize")
+    return [body.count("blockscale.rotate") for body in after.split("func.func")[1:]]
+
+
+def rotations_left(text):
+    return sum(rotations_by_function(text))
+
+
+def signs_text(signs, inverse=False):
+    text = f", signs = array<i8: {', '.join(map(str, signs))}>" if signs is not None else ""
+    return text + (", inverse" if inverse else "")
+
+
+_single = {}
+
+
+def rotate(x, size, axis=None, signs=None, inverse=False):
+    """One rotation, compiled alone."""
+    axis = x.ndim - 1 if axis is None else axis
+    options = f"size = {size}, axis = {axis}{signs_text(signs, inverse)}"
+    t = f"tensor<{'x'.join(map(str, x.shape))}xf32>"
+    key = (t, options)
+    if key not in _single:
+        _single[key] = compile(f"""
+func.func @rotate(%x: {t}) -> {t} {{
+  %y = blockscale.rotate %x {{{options}}} : {t}
+  return %y : {t}
+}}""")
+    return _single[key].rotate(x)

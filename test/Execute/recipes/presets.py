@@ -72,24 +72,37 @@ check("QAF dx", relative_error(finetune[1], exact[1]) < 1e-6)
 check("QAF dw", relative_error(finetune[2], exact[2]) < 1e-6)
 
 # SVDQuant: a weight of rank 32 and a little rest. The rest is quantized, the
-# branch is not, so the error is that of the rest.
+# branch is not, so the error is that of the rest. Gradients see the whole weight,
+# also where the rest is reused as the forward product saw it, rotated.
 down = random.standard_normal((32, K)).astype(np.float32)
 up = random.standard_normal((N, 32)).astype(np.float32)
 rest = (random.standard_normal((N, K)) / 8).astype(np.float32)
 smooth = np.exp2(random.integers(-2, 3, K)).astype(np.float32)
 xt, wt, yt = f"tensor<{M}x{K}xf32>", f"tensor<{N}x{K}xf32>", f"tensor<{M}x{N}xf32>"
-library = compile(f"""
-func.func @svdquant(%x: {xt}, %w: {wt}, %c: tensor<{K}xf32>, %d: tensor<32x{K}xf32>,
-                    %u: tensor<{N}x32xf32>) -> {yt} {{
+site = "#blockscale.site<#blockscale.format<nvfp4> by #blockscale.scale_rule<two_level> round nearest_even rotate 16>"
+for name, recipe in (("svdquant", "svdquant"),
+                     ("rotated and reused", f"low_rank = 32, fprop_x = {site}, fprop_w = {site}, "
+                      "dgrad_w = #blockscale.site<plain reuse>")):
+    library = compile(f"""
+func.func @layer(%x: {xt}, %w: {wt}, %dy: {yt}, %c: tensor<{K}xf32>, %d: tensor<32x{K}xf32>,
+                 %u: tensor<{N}x32xf32>) -> ({yt}, {xt}, {wt}) {{
   %y = blockscale.linear forward(%x, %w : {xt}, {wt}) columns(%c : tensor<{K}xf32>)
       low_rank(%d, %u : tensor<32x{K}xf32>, tensor<{N}x32xf32>)
-      recipe #blockscale.recipe<svdquant> -> {yt}
-  return %y : {yt}
+      recipe #blockscale.recipe<{recipe}> -> {yt}
+  %dx = blockscale.linear dgrad(%dy, %w : {yt}, {wt}) columns(%c : tensor<{K}xf32>)
+      low_rank(%d, %u : tensor<32x{K}xf32>, tensor<{N}x32xf32>)
+      recipe #blockscale.recipe<{recipe}> -> {xt}
+  %dw = blockscale.linear wgrad(%dy, %x : {yt}, {xt}) columns(%c : tensor<{K}xf32>)
+      recipe #blockscale.recipe<{recipe}> -> {wt}
+  return %y, %dx, %dw : {yt}, {xt}, {wt}
 }}""")
-y = library.svdquant(x, rest, smooth, down, up)
-whole = (x * smooth) @ (rest + up @ down).T
-direct = (x * smooth) @ rest.T
-check("SVDQuant: the branch is exact",
-      np.linalg.norm(y - whole) < .2 * np.linalg.norm(direct)
-      and np.linalg.norm(y - whole) < .02 * np.linalg.norm(whole))
+    y, dx, dw = library.layer(x, rest, dy, smooth, down, up)
+    weight = np.float64(rest) + np.float64(up) @ down
+    whole, direct = (x * smooth) @ weight.T, (x * smooth) @ rest.T
+    check(f"{name}: the branch is exact", np.linalg.norm(y - whole) < .2 * np.linalg.norm(direct)
+          and np.linalg.norm(y - whole) < .02 * np.linalg.norm(whole))
+    gradient, of_rest = dy @ weight * smooth, dy @ rest * smooth
+    check(f"{name}: dx has the branch",
+          np.linalg.norm(dx - gradient) < (.2 if "site" in recipe else 1e-5) * np.linalg.norm(of_rest))
+    check(f"{name}: dw is that of the rest", relative_error(dw, np.float64(dy).T @ (x * smooth)) < 1e-6)
 finish(80)

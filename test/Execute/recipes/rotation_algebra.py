@@ -2,120 +2,65 @@
 # RUN: %python %s
 """Programs that blockscale-fuse-rotations rewrites, against the same programs
 run step by step, an op at a time, so that nothing is rewritten. Equal bits where
-equality is claimed, a bound elsewhere; random shapes, sizes, signs."""
+equality is claimed, a bound elsewhere; random shapes, sizes, signs. Moves through
+other ops: rotation_moves.py."""
 from common import *
 
 random = np.random.default_rng(2)
-REWRITTEN = os.environ["BLOCKSCALE_COMPILE"].replace("blockscale-compile", "blockscale-opt")
-
-
-def rotations_left(text):
-    done = subprocess.run([REWRITTEN, "-", "--blockscale-fuse-rotations=remarks=false",
-                           "--canonicalize"], input=text, text=True, capture_output=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.count("blockscale.rotate")
-
-
-def signs_text(signs, inverse=False):
-    text = f", signs = array<i8: {', '.join(map(str, signs))}>" if signs is not None else ""
-    return text + (", inverse" if inverse else "")
-
-
-_single = {}
-
-
-def rotate(x, size, axis=None, signs=None, inverse=False):
-    """One rotation, compiled alone."""
-    axis = x.ndim - 1 if axis is None else axis
-    options = f"size = {size}, axis = {axis}{signs_text(signs, inverse)}"
-    t = f"tensor<{'x'.join(map(str, x.shape))}xf32>"
-    key = (t, options)
-    if key not in _single:
-        _single[key] = compile(f"""
-func.func @rotate(%x: {t}) -> {t} {{
-  %y = blockscale.rotate %x {{{options}}} : {t}
-  return %y : {t}
-}}""")
-    return _single[key].rotate(x)
 
 
 def draw_signs(size):
     return np.where(random.random(size) < 0.5, -1, 1)
 
 
+def exact_rotation(x, size, signs, inverse):
+    """Along the last axis, in float64."""
+    d = np.ones(size) if signs is None else signs
+    runs = np.float64(x).reshape(-1, size)
+    runs = runs @ hadamard(size) * d if inverse else runs * d @ hadamard(size)
+    return runs.reshape(x.shape)
+
+
+merged = []
 for trial in range(6):
     size = int(2 ** random.integers(1, 7))
     rows, cols = int(random.integers(1, 9)), size * int(random.integers(1, 4))
     x = random.standard_normal((rows, cols)).astype(np.float32)
     t = f"tensor<{rows}x{cols}xf32>"
 
-    # Three in a row.
-    a, c = draw_signs(size), draw_signs(size)
-    b = draw_signs(size)
-    text = f"""
-func.func @three(%x: {t}) -> {t} {{
+    # Three in a row: signs before or after, plain ones between; any that leave
+    # signs on one side become one, the others stay three.
+    a, b, c = draw_signs(size), draw_signs(size), draw_signs(size)
+    a[0], b[0], c[0] = -1, -1, -1
+    ways, text = [], ""
+    for way in range(8):
+        chosen = [s if random.random() < 0.7 else None for s in (a, b, c)]
+        options = list(zip(chosen, [bool(way & 1), bool(way & 2), bool(way & 4)]))
+        ways.append(options)
+        text += f"""
+func.func @three{way}(%x: {t}) -> {t} {{
+  %a = blockscale.rotate %x {{size = {size}{signs_text(*options[0])}}} : {t}
+  %b = blockscale.rotate %a {{size = {size}{signs_text(*options[1])}}} : {t}
+  %c = blockscale.rotate %b {{size = {size}{signs_text(*options[2])}}} : {t}
+  return %c : {t}
+}}"""
+    ways.append([(a, False), (b, True), (c, False)])
+    text += f"""
+func.func @three8(%x: {t}) -> {t} {{
   %a = blockscale.rotate %x {{size = {size}{signs_text(a)}}} : {t}
   %b = blockscale.rotate %a {{size = {size}{signs_text(b, True)}}} : {t}
   %c = blockscale.rotate %b {{size = {size}{signs_text(c)}}} : {t}
   return %c : {t}
 }}"""
-    # If b happens to undo a, c remains, which is one rotation as well.
-    check("three become one", rotations_left(text) == 1)
-    stepwise = rotate(rotate(rotate(x, size, signs=a), size, signs=b, inverse=True),
-                      size, signs=c)
-    check("three", np.abs(compile(text).three(x) - stepwise).max() < 1e-5)
-
-    # Through a transpose: equal bits.
-    tt = f"tensor<{cols}x{rows}xf32>"
-    text = f"""
-func.func @transposed(%x: {t}) -> {tt} {{
-  %a = blockscale.rotate %x {{size = {size}{signs_text(a)}}} : {t}
-  %e = tensor.empty() : {tt}
-  %b = linalg.transpose ins(%a : {t}) outs(%e : {tt}) permutation = [1, 0]
-  return %b : {tt}
-}}"""
-    same("transpose", bits(compile(text).transposed(x)), bits(rotate(x, size, signs=a).T))
-
-    # Through a reshape of leading dimensions, and a negation: equal bits.
-    x3 = random.standard_normal((3, rows, cols)).astype(np.float32)
-    t3, flat = f"tensor<3x{rows}x{cols}xf32>", f"tensor<{3 * rows}x{cols}xf32>"
-    text = f"""
-func.func @reshaped(%x: {t3}) -> {flat} {{
-  %a = blockscale.rotate %x {{size = {size}}} : {t3}
-  %n = arith.negf %a : {t3}
-  %b = tensor.collapse_shape %n [[0, 1], [2]] : {t3} into {flat}
-  return %b : {flat}
-}}"""
-    same("reshape", compile(text).reshaped(x3), -rotate(x3, size).reshape(3 * rows, cols))
-
-    # Sums and row factors: up to rounding; by a power of two, equal bits.
-    y = random.standard_normal((rows, cols)).astype(np.float32)
-    text = f"""
-func.func @sum(%x: {t}, %y: {t}) -> {t} {{
-  %a = blockscale.rotate %x {{size = {size}}} : {t}
-  %b = blockscale.rotate %y {{size = {size}}} : {t}
-  %s = arith.addf %a, %b : {t}
-  return %s : {t}
-}}
-func.func @half(%x: {t}) -> {t} {{
-  %h = arith.constant dense<0.5> : {t}
-  %a = blockscale.rotate %x {{size = {size}}} : {t}
-  %s = arith.mulf %a, %h : {t}
-  return %s : {t}
-}}
-func.func @rows(%x: {t}, %f: tensor<{rows}xf32>) -> {t} {{
-  %e = tensor.empty() : {t}
-  %b = linalg.broadcast ins(%f : tensor<{rows}xf32>) outs(%e : {t}) dimensions = [1]
-  %a = blockscale.rotate %x {{size = {size}}} : {t}
-  %s = arith.divf %a, %b : {t}
-  return %s : {t}
-}}"""
-    check("sums rotate once", rotations_left(text) == 3)
-    library = compile(text)
-    check("sum", np.abs(library.sum(x, y) - (rotate(x, size) + rotate(y, size))).max() < 1e-5)
-    same("half", bits(library.half(x)), bits(rotate(x, size) * np.float32(0.5)))
-    f = (random.random(rows) + 0.5).astype(np.float32)
-    check("rows", np.abs(library.rows(x, f) - rotate(x, size) / f[:, None]).max() < 1e-5)
+    library, left = compile(text), rotations_by_function(text)
+    for way, options in enumerate(ways):
+        stepwise = x
+        for signs, inverse in options:
+            stepwise = exact_rotation(stepwise, size, signs, inverse)
+        merged.append(left[way])
+        check(f"three, way {way}", left[way] in (1, 3) and
+              np.abs(library.call(f"three{way}", x) - stepwise).max() < 1e-5, (left, options))
+    check("three become one", left[8] == 1)
 
     # A constant: equal bits, for every type and axis.
     for dtype in ["f32", "bf16"]:
@@ -152,21 +97,25 @@ func.func @product(%x: {t}, %w: {wt}) -> {yt} {{
     exact = x.astype(np.float64) @ w.T.astype(np.float64)
     same("product", compile(text).product(x, w), exact.astype(np.float32))
 
+check("some of the three merge, some do not", set(merged) == {1, 3}, merged)
+
 # Both parts of a split dimension: H_m (x) H_n = H_mn.
-for m, n in [(2, 4), (4, 8), (16, 16)]:
+for m, n, outer in [(2, 4, False), (4, 8, True), (16, 16, False), (8, 4, True)]:
     x = random.standard_normal((3, 2 * m * n)).astype(np.float32)
     t, e = f"tensor<3x{2 * m * n}xf32>", f"tensor<3x2x{m}x{n}xf32>"
-    own = draw_signs(n)
+    # The first rotation's signs, of the inner or of the outer part.
+    own = draw_signs(m if outer else n)
+    first, second = ((m, 2), (n, 3)) if outer else ((n, 3), (m, 2))
     text = f"""
 func.func @kronecker(%x: {t}) -> {t} {{
   %e = tensor.expand_shape %x [[0], [1, 2, 3]] output_shape [3, 2, {m}, {n}] : {t} into {e}
-  %a = blockscale.rotate %e {{size = {n}{signs_text(own)}}} : {e}
-  %b = blockscale.rotate %a {{size = {m}, axis = 2}} : {e}
+  %a = blockscale.rotate %e {{size = {first[0]}, axis = {first[1]}{signs_text(own)}}} : {e}
+  %b = blockscale.rotate %a {{size = {second[0]}, axis = {second[1]}}} : {e}
   %c = tensor.collapse_shape %b [[0], [1, 2, 3]] : {e} into {t}
   return %c : {t}
 }}"""
     check("two parts become one", rotations_left(text) == 1)
-    split = rotate(rotate(x.reshape(3, 2, m, n), n, signs=own), m, axis=2)
+    split = rotate(rotate(x.reshape(3, 2, m, n), *first, signs=own), *second)
     check(f"kronecker {m} {n}",
           np.abs(compile(text).kronecker(x) - split.reshape(x.shape)).max() < 1e-5)
-finish(60)
+finish(90)

@@ -73,7 +73,8 @@ LogicalResult LinearOp::verify() {
   if (getBias() && !isForward)
     return emitOpError("expects no bias in ") << role << ", but got one";
   bool needsOther = getRecipe().getMasks() && !isForward;
-  bool needsLowRank = getRecipe().getLowRank() > 0 && isForward;
+  bool needsLowRank =
+      getRecipe().getLowRank() > 0 && getRole() != LinearRole::Wgrad;
   bool needsHeld = getRecipe().getHeldPeriod() > 0;
   if (failed(verifyPresence(*this, "a `with` operand", getOther(), needsOther,
                             needsOther  ? "the recipe masks gradients"
@@ -82,8 +83,9 @@ LogicalResult LinearOp::verify() {
       failed(verifyPresence(*this, "low_rank operands", getDown(), needsLowRank,
                             needsLowRank ? "the recipe has low_rank = " +
                                                Twine(getRecipe().getLowRank())
-                            : isForward  ? Twine("the recipe has no low_rank")
-                                         : "the role is " + Twine(role))) ||
+                            : getRecipe().getLowRank()
+                                ? "the role is " + Twine(role)
+                                : Twine("the recipe has no low_rank"))) ||
       failed(verifyPresence(*this, "held operands", getLhsAmax(), needsHeld,
                             needsHeld ? "the recipe holds the amax"
                                       : "the recipe holds no amax")))

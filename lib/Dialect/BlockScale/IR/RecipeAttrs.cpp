@@ -128,14 +128,15 @@ namespace {
 struct RecipeDraft {
   SmallVector<SiteAttr, 6> sites;
   bool masks = false;
-  int64_t heldPeriod = 0, lowRank = 0;
+  int64_t heldPeriod = 0, lowRank = 0, balanceSteps = 0;
 
   explicit RecipeDraft(MLIRContext *context) {
     sites.assign(6, SiteAttr::get(context, {}, {}, {}, 0, {}, false, false));
   }
   explicit RecipeDraft(RecipeAttr recipe)
       : sites(recipe.getSites()), masks(recipe.getMasks()),
-        heldPeriod(recipe.getHeldPeriod()), lowRank(recipe.getLowRank()) {}
+        heldPeriod(recipe.getHeldPeriod()), lowRank(recipe.getLowRank()),
+        balanceSteps(recipe.getBalanceSteps()) {}
 
   /// The value of option `key`, after its `=`.
   ParseResult parseValue(AsmParser &parser, StringRef key, SMLoc location);
@@ -150,6 +151,8 @@ ParseResult RecipeDraft::parseValue(AsmParser &parser, StringRef key,
     return parser.parseInteger(heldPeriod);
   if (key == "low_rank")
     return parser.parseInteger(lowRank);
+  if (key == "balance")
+    return parser.parseInteger(balanceSteps);
   StringRef word;
   if (key == "masks") {
     if (parser.parseKeyword(&word))
@@ -175,8 +178,8 @@ ParseResult RecipeDraft::parseValue(AsmParser &parser, StringRef key,
   }
   return parser.emitError(location, "expects an option fprop_x, fprop_w, "
                                     "dgrad_dy, dgrad_w, wgrad_dy, wgrad_x, "
-                                    "backward, masks, held or low_rank, but "
-                                    "got ")
+                                    "backward, masks, held, low_rank or "
+                                    "balance, but got ")
          << key;
 }
 
@@ -211,7 +214,8 @@ Attribute RecipeAttr::parse(AsmParser &parser, Type) {
   }
   return RecipeAttr::getChecked([&] { return parser.emitError(start); },
                                 context, ArrayRef(draft.sites), draft.masks,
-                                draft.heldPeriod, draft.lowRank);
+                                draft.heldPeriod, draft.lowRank,
+                                draft.balanceSteps);
 }
 
 std::string RecipeAttr::getSpelledOut() const {
@@ -228,6 +232,8 @@ std::string RecipeAttr::getSpelledOut() const {
     os << comma << "held = " << getHeldPeriod();
   if (getLowRank())
     os << comma << "low_rank = " << getLowRank();
+  if (getBalanceSteps())
+    os << comma << "balance = " << getBalanceSteps();
   return text;
 }
 
@@ -249,10 +255,11 @@ RecipeAttr::getOperandRoles(LinearRole role) {
   llvm_unreachable("every product has operands");
 }
 
-/// recipe_c1 to recipe_c4
+/// recipe_c1 to recipe_c4, recipe_c9
 LogicalResult RecipeAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  ArrayRef<SiteAttr> sites, bool masks,
-                                 int64_t heldPeriod, int64_t lowRank) {
+                                 int64_t heldPeriod, int64_t lowRank,
+                                 int64_t balanceSteps) {
   if (sites.size() != 6)
     return emitError() << "expects 6 sites, but got " << sites.size();
   for (LinearRole role :
@@ -305,5 +312,16 @@ LogicalResult RecipeAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (lowRank < 0 || lowRank > 4096)
     return emitError() << "expects low_rank from 1 to 4096, but got "
                        << lowRank;
+  if (balanceSteps < 0 || balanceSteps > 1024)
+    return emitError() << "expects balance from 1 to 1024, but got "
+                       << balanceSteps;
+  if (balanceSteps && siteOf(OperandRole::FpropW).isPlain())
+    return emitError() << "expects a quantized fprop_w with balance = "
+                       << balanceSteps << ", but got plain";
+  // The other gradients know the weight only as it was.
+  if (balanceSteps && (masks || siteOf(OperandRole::WgradX).getReuse()))
+    return emitError() << "expects neither masks nor reuse in wgrad_x with "
+                       << "balance = " << balanceSteps << ", but got "
+                       << (masks ? "masks = true" : "reuse in wgrad_x");
   return success();
 }

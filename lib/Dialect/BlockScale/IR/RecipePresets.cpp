@@ -130,7 +130,8 @@ static constexpr RecipePreset kPresets[] = {
      "fprop_w = #blockscale.site<" NVFP4 " round nearest_even>",
      "SVDQuant, arXiv 2411.05007; Nunchaku"},
     {"sinq",
-     "fprop_w = #blockscale.site<#blockscale.format<uint4, zero = f16> by "
+     "balance = 16, "
+     "fprop_w = #blockscale.site<#blockscale.format<uint4> by "
      "#blockscale.scale_rule<minmax> round nearest_even>, "
      "dgrad_w = #blockscale.site<plain reuse>",
      "SINQ, arXiv 2509.22944"},

@@ -1,4 +1,4 @@
-//===-- TransformOps.cpp - rotate, relayout -------------------------------===//
+//===-- TransformOps.cpp - rotate, relayout, balance ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Verification.h"
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
@@ -262,4 +262,52 @@ OpFoldResult RelayoutOp::fold(FoldAdaptor) {
     return first.getSource();
   getSourceMutable().assign(first.getSource());
   return getResult();
+}
+
+//===----------------------------------------------------------------------===//
+// balance
+//===----------------------------------------------------------------------===//
+
+void BalanceOp::build(OpBuilder &builder, OperationState &state, Value source,
+                      int64_t block, int64_t steps) {
+  auto type = cast<RankedTensorType>(source.getType());
+  Type f32 = builder.getF32Type();
+  build(builder, state, RankedTensorType::get(type.getShape(), f32),
+        RankedTensorType::get(type.getShape().back(), f32), source, block,
+        steps);
+}
+
+/// op_c18
+LogicalResult BalanceOp::verify() {
+  RankedTensorType source = getSource().getType();
+  if (source.getRank() != 2)
+    return emitOpError("expects a source of rank 2, but got ") << source;
+  if (failed(verifyInnermost(*this, "source", source)))
+    return failure();
+  for (auto [name, value, low, high] :
+       {std::tuple("block", getBlock(), 2, 65536),
+        std::tuple("steps", getSteps(), 1, 1024)})
+    if (int64_t(value) < low || int64_t(value) > high)
+      return emitOpError("expects ") << name << " from " << low << " to "
+                                     << high << ", but got " << int64_t(value);
+  Type f32 = Float32Type::get(getContext());
+  for (auto [name, result, expected] :
+       {std::tuple("a balanced weight", getBalanced().getType(),
+                   RankedTensorType::get(source.getShape(), f32)),
+        std::tuple("columns", getColumns().getType(),
+                   RankedTensorType::get(source.getShape().back(), f32))})
+    if (result != expected)
+      return emitOpError("expects ")
+             << name << " of type " << expected << ", but got " << result;
+  return success();
+}
+
+LogicalResult
+BalanceOp::reifyResultShapes(OpBuilder &builder,
+                             ReifiedRankedShapedTypeDims &shapes) {
+  shapes.push_back(
+      reifyLike(builder, getLoc(), getBalanced().getType(), getSource()));
+  shapes.push_back(
+      {builder.getIndexAttr(getColumns().getType().getDimSize(0))});
+  return success();
 }

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace blockscale {
 #define GEN_PASS_DEF_APPLYRECIPEPASS
@@ -29,13 +30,28 @@ struct ApplyRecipePass
 
 } // namespace
 
+/// Whether the product may need random bits.
+static bool mayDraw(LinearOp op) {
+  auto [lhs, rhs] = RecipeAttr::getOperandRoles(op.getRole());
+  return llvm::any_of(ArrayRef{lhs, rhs}, [&](OperandRole role) {
+    SiteAttr site = op.getRecipe().getSite(role);
+    RoundingAttr rounding = site.getRounding();
+    return site.getSeededSigns() ||
+           (!site.isPlain() &&
+            (!rounding || rounding.getValue() == Rounding::Stochastic));
+  });
+}
+
 /// Two products of a role with the same seed and layer would draw the same
 /// bits (recipe_c6).
 static LogicalResult checkDraws(ArrayRef<LinearOp> ops) {
   DenseMap<std::tuple<Value, int64_t, unsigned>, LinearOp> seen;
   for (LinearOp op : ops) {
-    if (!op.getSeed())
+    if (!op.getSeed() || !mayDraw(op))
       continue;
+    if (repeatsDraws(op, op.getSeed()))
+      return op.emitOpError("expects a seed that changes in its loop, where "
+                            "every iteration would draw the same bits");
     int64_t layer = op.getLayer().value_or(0);
     auto [other, isNew] = seen.try_emplace(
         {op.getSeed(), layer, static_cast<unsigned>(op.getRole())}, op);

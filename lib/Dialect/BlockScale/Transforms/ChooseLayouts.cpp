@@ -94,6 +94,9 @@ Value ChooseLayoutsPass::inWishedLayout(Value scales) {
   if (ElementsAttr constant = getConstantTensor(source))
     if (ElementsAttr converted = withType(constant, wished))
       return arith::ConstantOp::create(builder, source.getLoc(), converted);
+  // What is in tiles does not tell how many rows there are.
+  if (type.getEncoding() && type.isDynamicDim(type.getRank() - 2))
+    return source;
   Value &converted = relayouts[source];
   if (!converted)
     converted = RelayoutOp::create(builder, source.getLoc(), wished, source);

@@ -8,7 +8,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mlir/Interfaces/LoopLikeInterface.h"
 
 namespace blockscale {
 #define GEN_PASS_DEF_CHOOSEROUNDINGPASS
@@ -31,6 +30,7 @@ struct ChooseRoundingPass
 private:
   LogicalResult parseRoles();
   LogicalResult findBaseSeed();
+  bool isDrawnTwice(Value seed) const;
   LogicalResult choose(QuantizeOp op, OperandRole role);
 
   bool isStochastic[6] = {};
@@ -80,6 +80,17 @@ LogicalResult ChooseRoundingPass::findBaseSeed() {
   return success();
 }
 
+/// Whether several quantizations draw by `seed`, or will.
+bool ChooseRoundingPass::isDrawnTwice(Value seed) const {
+  return llvm::count_if(seed.getUsers(), [&](Operation *user) {
+           auto quantize = dyn_cast<QuantizeOp>(user);
+           if (!quantize || quantize.getRoundingMode())
+             return quantize && quantize.getRounding() == Rounding::Stochastic;
+           auto role = user->getAttrOfType<OperandRoleAttr>(kRoleAttr);
+           return role && isStochastic[static_cast<unsigned>(role.getValue())];
+         }) > 1;
+}
+
 LogicalResult ChooseRoundingPass::choose(QuantizeOp op, OperandRole role) {
   auto rounding = isStochastic[static_cast<unsigned>(role)]
                       ? Rounding::Stochastic
@@ -90,20 +101,19 @@ LogicalResult ChooseRoundingPass::choose(QuantizeOp op, OperandRole role) {
     op.getSeedMutable().clear();
     return success();
   }
-  if (op->getParentOfType<LoopLikeOpInterface>() &&
-      (!op.getSeed() ||
-       op->getParentOfType<LoopLikeOpInterface>().isDefinedOutsideOfLoop(
-           op.getSeed())))
+  bool isInLoop = bool(op->getParentOfType<LoopLikeOpInterface>());
+  if (op.getSeed() ? repeatsDraws(op, op.getSeed()) : isInLoop)
     return op.emitOpError("expects a seed that changes in its loop, where "
                           "every iteration would draw the same bits");
-  if (op.getSeed())
-    return success();
   OpBuilder builder(op);
+  Value base = op.getSeed() ? op.getSeed() : this->base;
+  if (op.getSeed() && !isDrawnTwice(op.getSeed()))
+    return success();
   if (!base && baseSeed >= 0) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(&getOperation().getFunctionBody().front());
     auto type = RankedTensorType::get({}, builder.getI64Type());
-    base = arith::ConstantOp::create(
+    base = this->base = arith::ConstantOp::create(
         builder, op.getLoc(), DenseElementsAttr::get(type, int64_t(baseSeed)));
   }
   if (!base)

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "LinearSites.h"
+#include "RealTensors.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
@@ -33,7 +33,11 @@ struct Side {
 class LinearExpansion {
 public:
   LinearExpansion(OpBuilder &builder, LinearOp op)
-      : builder(builder), op(op), loc(op.getLoc()), recipe(op.getRecipe()) {}
+      : builder(builder), op(op), loc(op.getLoc()), recipe(op.getRecipe()),
+        reals(builder, loc) {
+    if (op.getColumns())
+      columnFactors.push_back(op.getColumns());
+  }
 
   FailureOr<SmallVector<Value>> expand();
 
@@ -43,17 +47,15 @@ private:
                 Value *rotated = nullptr);
   Value asForwardSaw(OperandRole role, Value x);
   Value maskAndRotateBack(Value gradient);
-  Value product(const Side &lhs, const Side &rhs);
-  Value lowRankBranch(Value x);
+  Value product(const Side &lhs, const Side &rhs, Value branch);
+  Value lowRankBranch();
 
   Value rotate(OperandRole role, Value x, bool inverse);
   Value refreshAmax(Value x, Value held);
   Value derivedSeed(int64_t site);
-  Value timesColumns(Value x);
-  Value transpose(Value x);
+  Value balance(Value w);
   FailureOr<Value> flattenRows(Value x);
-  Value convert(Value x, Type element);
-  Value emptyLike(Value x, ArrayRef<int64_t> dims);
+  Value timesColumns(Value x);
 
   LinearRole role() { return op.getRole(); }
   /// Whether the product is in the rotated space of the forward product.
@@ -62,89 +64,43 @@ private:
         .getReuse();
   }
   SiteAttr site(OperandRole role) { return recipe.getSite(role); }
-  RankedTensorType typeOf(Value value) {
-    return cast<RankedTensorType>(value.getType());
-  }
-
   OpBuilder &builder;
   LinearOp op;
   Location loc;
   RecipeAttr recipe;
+  RealTensors reals;
+  /// Multiply the columns of x: `columns`, those of the balanced weight.
+  SmallVector<Value, 2> columnFactors;
 };
 
 } // namespace
 
-/// The product an operand belongs to.
-static LinearRole productOf(OperandRole role) {
-  return static_cast<LinearRole>(static_cast<unsigned>(role) / 2);
+/// The weight with even columns, whose factors x takes over (recipe_c9).
+Value LinearExpansion::balance(Value w) {
+  int64_t steps = recipe.getBalanceSteps();
+  if (!steps)
+    return w;
+  int64_t block = site(OperandRole::FpropW).getFormat().getValue().blockCols;
+  auto balance = BalanceOp::create(builder, loc, w, block, steps);
+  columnFactors.push_back(balance.getColumns());
+  return balance.getBalanced();
 }
 
-//===----------------------------------------------------------------------===//
-// Real tensors
-//===----------------------------------------------------------------------===//
-
-/// An uninitialised tensor of the element type of `x`, whose dimension i is
-/// dimension dims[i] of `x`.
-Value LinearExpansion::emptyLike(Value x, ArrayRef<int64_t> dims) {
-  SmallVector<OpFoldResult> sizes;
-  for (int64_t dim : dims)
-    sizes.push_back(tensor::getMixedSize(builder, loc, x, dim));
-  return tensor::EmptyOp::create(builder, loc, sizes,
-                                 typeOf(x).getElementType());
-}
-
-Value LinearExpansion::transpose(Value x) {
-  Value init = emptyLike(x, {1, 0});
-  return linalg::TransposeOp::create(builder, loc, x, init,
-                                     ArrayRef<int64_t>{1, 0})
-      ->getResult(0);
-}
-
-/// [batch..., M, K] as [batch * M, K].
-FailureOr<Value> LinearExpansion::flattenRows(Value x) {
-  RankedTensorType type = typeOf(x);
-  for (int64_t extent : type.getShape().drop_back())
-    if (ShapedType::isDynamic(extent))
-      return op.emitOpError("expects static rows, the contraction of wgrad, "
-                            "but got ")
-             << type << "; use tensor.cast to say how many there are";
-  if (type.getRank() == 2)
-    return x;
-  SmallVector<ReassociationIndices> groups(2);
-  for (int64_t dim = 0; dim + 1 < type.getRank(); ++dim)
-    groups[0].push_back(dim);
-  groups[1].push_back(type.getRank() - 1);
-  return tensor::CollapseShapeOp::create(builder, loc, x, groups).getResult();
-}
-
-Value LinearExpansion::convert(Value x, Type element) {
-  RankedTensorType type = typeOf(x);
-  if (type.getElementType() == element)
-    return x;
-  auto target = RankedTensorType::get(type.getShape(), element);
-  if (element.getIntOrFloatBitWidth() >
-      type.getElementType().getIntOrFloatBitWidth())
-    return arith::ExtFOp::create(builder, loc, target, x);
-  if (type.getElementType().isF32())
-    return arith::TruncFOp::create(builder, loc, target, x);
-  // Between bf16 and f16.
-  return convert(convert(x, builder.getF32Type()), element);
-}
-
-/// x with its columns multiplied, if the layer does (recipe_c3).
+/// x with its columns multiplied (recipe_c3).
 Value LinearExpansion::timesColumns(Value x) {
-  Value columns = op.getColumns();
-  if (!columns)
-    return x;
-  Type element = typeOf(x).getElementType();
-  x = convert(x, builder.getF32Type());
-  columns = convert(columns, builder.getF32Type());
-  auto dims = llvm::to_vector(llvm::seq<int64_t>(typeOf(x).getRank()));
-  Value init = emptyLike(x, dims);
-  dims.pop_back();
-  Value factors = linalg::BroadcastOp::create(builder, loc, columns, init, dims)
-                      ->getResult(0);
-  return convert(arith::MulFOp::create(builder, loc, x, factors), element);
+  return reals.timesColumns(x, columnFactors);
+}
+
+/// The rows of all batches, the contraction of wgrad.
+FailureOr<Value> LinearExpansion::flattenRows(Value x) {
+  for (int64_t extent : typeOf(x).getShape().drop_back())
+    if (ShapedType::isDynamic(extent) || extent == 0)
+      return op.emitOpError("expects static rows, at least one, the "
+                            "contraction of wgrad, but got ")
+             << typeOf(x)
+             << (extent == 0 ? ""
+                             : "; use tensor.cast to say how many there are");
+  return reals.flattenRows(x);
 }
 
 //===----------------------------------------------------------------------===//
@@ -164,7 +120,7 @@ Value LinearExpansion::rotate(OperandRole role, Value x, bool inverse) {
   if (site.getSeededSigns())
     signs = RandomSignsOp::create(
         builder, loc, RankedTensorType::get({size}, builder.getI8Type()),
-        derivedSeed(getSignsSite(op.getLayer().value_or(0), productOf(role))));
+        derivedSeed(getSignsSite(op.getLayer().value_or(0), role)));
   return RotateOp::create(builder, loc, x, signs, size, IntegerAttr(),
                           site.getSigns(), inverse);
 }
@@ -249,17 +205,7 @@ Value LinearExpansion::asForwardSaw(OperandRole role, Value x) {
   float multiplier = site(role).getPreMultiplier();
   if (multiplier == 1.0f)
     return values;
-  Value factor = arith::ConstantOp::create(
-      builder, loc, builder.getF32FloatAttr(1.0f / multiplier));
-  Value factors =
-      tensor::SplatOp::create(builder, loc, factor, type.getShape(), [&] {
-        SmallVector<Value> sizes;
-        for (int64_t dim = 0; dim < type.getRank(); ++dim)
-          if (type.isDynamicDim(dim))
-            sizes.push_back(tensor::DimOp::create(builder, loc, values, dim));
-        return sizes;
-      }());
-  return arith::MulFOp::create(builder, loc, values, factors);
+  return reals.times(values, 1.0f / multiplier);
 }
 
 /// A gradient in the space of the forward product: 0 where that clipped, then
@@ -288,8 +234,9 @@ Value LinearExpansion::maskAndRotateBack(Value gradient) {
 // The product
 //===----------------------------------------------------------------------===//
 
-/// (x down^T) up^T, the inner product rounded to the type of x.
-Value LinearExpansion::lowRankBranch(Value x) {
+/// (x down^T) up^T or (dy up) down, the inner product rounded to the type of
+/// x or dy (recipe_c8).
+Value LinearExpansion::lowRankBranch() {
   auto multiply = [&](Value lhs, Value rhs, Type element) -> Value {
     SmallVector<int64_t> shape(typeOf(lhs).getShape());
     shape.back() = typeOf(rhs).getDimSize(0);
@@ -298,33 +245,38 @@ Value LinearExpansion::lowRankBranch(Value x) {
         Value(), Value(), rhs, Value(), Value(), Value(), Value(), Value(),
         ValueRange(), FormatAttr(), FormatAttr());
   };
-  Value inner = multiply(x, op.getDown(), typeOf(x).getElementType());
-  return multiply(inner, op.getUp(), builder.getF32Type());
+  Value source = op.getLhs(), first = op.getDown(), second = op.getUp();
+  if (role() == LinearRole::Forward) {
+    source = timesColumns(source);
+  } else {
+    first = reals.transpose(op.getUp());
+    second = reals.transpose(op.getDown());
+  }
+  Value inner = multiply(source, first, typeOf(source).getElementType());
+  return multiply(inner, second, builder.getF32Type());
 }
 
-Value LinearExpansion::product(const Side &lhs, const Side &rhs) {
+/// `branch`, if there is one, is added in f64.
+Value LinearExpansion::product(const Side &lhs, const Side &rhs, Value branch) {
   RankedTensorType type = op.getResult().getType();
   // Gradients in the rotated space stay f32 until they are rotated back.
-  bool isLast = !reuses() && !(role() == LinearRole::Dgrad && op.getColumns());
-  if (!isLast)
+  if (reuses() || (role() == LinearRole::Dgrad && !columnFactors.empty()))
     type = RankedTensorType::get(type.getShape(), builder.getF32Type());
   auto [lhsRole, rhsRole] = RecipeAttr::getOperandRoles(role());
   float multiplier =
       site(lhsRole).getPreMultiplier() * site(rhsRole).getPreMultiplier();
-  Value alpha, acc;
+  Value alpha;
   if (multiplier != 1.0f) {
     auto scalar = RankedTensorType::get({}, builder.getF32Type());
     alpha = arith::ConstantOp::create(
         builder, loc, DenseElementsAttr::get(scalar, 1.0f / multiplier));
   }
-  if (op.getDown())
-    acc = lowRankBranch(timesColumns(op.getLhs()));
   SmallVector<Value, 1> bias;
   if (op.getBias())
     bias.push_back(op.getBias());
   auto matmul = ScaledMatmulOp::create(
       builder, loc, type, lhs.values, lhs.scales, lhs.tensorScale, lhs.zeros,
-      rhs.values, rhs.scales, rhs.tensorScale, rhs.zeros, alpha, acc, bias,
+      rhs.values, rhs.scales, rhs.tensorScale, rhs.zeros, alpha, branch, bias,
       lhs.format, rhs.format);
   if (!bias.empty()) {
     OpBuilder::InsertionGuard guard(builder);
@@ -388,46 +340,55 @@ LogicalResult LinearExpansion::checkContraction(int64_t extent) {
 
 FailureOr<SmallVector<Value>> LinearExpansion::expand() {
   auto [lhsRole, rhsRole] = RecipeAttr::getOperandRoles(role());
-  Value lhs = op.getLhs(), rhs = op.getRhs();
+  Value lhs = op.getLhs(), rhs = op.getRhs(), branch;
   switch (role()) {
   case LinearRole::Forward:
     if (failed(checkContraction(typeOf(lhs).getShape().back())))
       return failure();
+    if (op.getDown())
+      branch = lowRankBranch();
+    rhs = balance(rhs);
     lhs = timesColumns(lhs);
     break;
   case LinearRole::Dgrad:
     if (failed(checkContraction(typeOf(lhs).getShape().back())))
       return failure();
+    if (op.getDown())
+      branch = lowRankBranch();
     if (reuses())
-      rhs = asForwardSaw(OperandRole::FpropW, rhs);
-    rhs = transpose(rhs);
+      rhs = asForwardSaw(OperandRole::FpropW, balance(rhs));
+    rhs = reals.transpose(rhs);
     break;
   case LinearRole::Wgrad: {
     auto flatLhs = flattenRows(lhs);
     if (failed(flatLhs) ||
         failed(checkContraction(typeOf(*flatLhs).getDimSize(0))))
       return failure();
-    lhs = transpose(*flatLhs);
+    lhs = reals.transpose(*flatLhs);
     rhs = timesColumns(rhs);
     if (reuses())
       rhs = asForwardSaw(OperandRole::FpropX, rhs);
     auto flatRhs = flattenRows(rhs);
     if (failed(flatRhs))
       return failure();
-    rhs = transpose(*flatRhs);
+    rhs = reals.transpose(*flatRhs);
     break;
   }
   }
 
   Side a = quantize(lhsRole, lhs, op.getLhsAmax());
   Side b = quantize(rhsRole, rhs, op.getRhsAmax());
-  Value result = product(a, b);
-  if (reuses())
+  // The branch is not in the rotated space of a reused operand.
+  Value result = product(a, b, reuses() ? Value() : branch);
+  if (reuses()) {
     result = maskAndRotateBack(result);
+    if (branch)
+      result = arith::AddFOp::create(builder, loc, result, branch);
+  }
   if (role() == LinearRole::Dgrad)
     result = timesColumns(result);
   SmallVector<Value> results = {
-      convert(result, op.getResult().getType().getElementType())};
+      reals.convert(result, op.getResult().getType().getElementType())};
   if (op.getLhsHeld())
     llvm::append_values(results, a.held, b.held);
   return results;

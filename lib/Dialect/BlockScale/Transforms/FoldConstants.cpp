@@ -1,14 +1,13 @@
 //===-- FoldConstants.cpp - Quantize constants at compile time ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ConstantTensors.h"
+#include "HostEvaluation.h"
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
 #include "blockscale/Dialect/BlockScale/Transforms/Passes.h"
-#include "blockscale/Numerics/Reference.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/Threading.h"
 
 #include <cstring>
 
@@ -22,178 +21,24 @@ using namespace blockscale;
 
 namespace {
 
-/// Rows of a tensor that are evaluated together.
-struct Part {
-  int64_t firstRow, rows;
-};
-
-/// Evaluates ops on the host, in parallel over rows.
-class Evaluator {
-public:
-  explicit Evaluator(MLIRContext *context) : context(context) {}
-
-  reference::Scales scale(ScaleOp op, const std::vector<float> &x,
-                          std::optional<float> amax);
-  std::vector<uint8_t> quantize(FormatAttr format, Rounding rounding,
-                                uint64_t seed, const reference::Scales &scales,
-                                const std::vector<float> &x,
-                                RankedTensorType type);
-  std::vector<float> dequantize(FormatAttr format,
-                                const reference::Scales &scales,
-                                ArrayRef<uint8_t> codes, RankedTensorType type);
-
-private:
-  MLIRContext *context;
-};
-
 struct FoldConstantsPass
     : blockscale::impl::FoldConstantsPassBase<FoldConstantsPass> {
   using FoldConstantsPassBase::FoldConstantsPassBase;
   void runOnOperation() override;
 
 private:
+  void fold(AmaxOp op);
   void fold(ScaleOp op);
   void fold(QuantizeOp op);
   void fold(DequantizeOp op);
   void fold(FakeQuantizeOp op);
+  void fold(BalanceOp op);
   void fold(RelayoutOp op);
   void fold(linalg::TransposeOp op);
   void replace(Operation *op, ArrayRef<ElementsAttr> values);
 };
 
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Evaluation
-//===----------------------------------------------------------------------===//
-
-static reference::Extents extentsOf(RankedTensorType type) {
-  reference::Extents extents;
-  ArrayRef<int64_t> shape = type.getShape();
-  extents.cols = shape.back();
-  if (shape.size() >= 2)
-    extents.rows = shape[shape.size() - 2];
-  for (int64_t extent : shape.drop_back(std::min<size_t>(2, shape.size())))
-    extents.batch *= extent;
-  return extents;
-}
-
-/// Whole rows of blocks, some 64 Ki values each. Blocks of several rows end
-/// with their batch.
-static std::vector<Part> partsOf(const Format &format,
-                                 const reference::Extents &extents) {
-  int64_t rowsPerBatch =
-      format.blockRows == 1 ? extents.batch * extents.rows : extents.rows;
-  int64_t batches = format.blockRows == 1 ? 1 : extents.batch;
-  int64_t step = std::max<int64_t>(1, (1 << 16) / extents.cols);
-  step = (step + format.blockRows - 1) / format.blockRows * format.blockRows;
-  std::vector<Part> parts;
-  for (int64_t batch = 0; batch < batches; ++batch)
-    for (int64_t row = 0; row < rowsPerBatch; row += step)
-      parts.push_back(
-          {batch * rowsPerBatch + row, std::min(step, rowsPerBatch - row)});
-  return parts;
-}
-
-/// Index of the first scale of `part`.
-static int64_t firstScale(const Format &format,
-                          const reference::Extents &extents, const Part &part) {
-  reference::BlockGrid grid = reference::blockGridOf(format, extents);
-  if (format.blockRows == 1)
-    return part.firstRow * grid.scaleCols;
-  int64_t batch = part.firstRow / extents.rows;
-  int64_t row = part.firstRow % extents.rows;
-  return (batch * grid.scaleRows + row / format.blockRows) * grid.scaleCols;
-}
-
-/// The scales of `part` alone.
-static reference::Scales sliceScales(const Format &format,
-                                     const reference::Extents &extents,
-                                     const reference::Scales &scales,
-                                     const Part &part) {
-  reference::Extents partExtents{1, part.rows, extents.cols};
-  reference::BlockGrid grid = reference::blockGridOf(format, partExtents);
-  int64_t first = firstScale(format, extents, part);
-  int64_t count = grid.scaleRows * grid.scaleCols;
-  auto slice = [&](const auto &all) {
-    std::decay_t<decltype(all)> some;
-    if (!all.empty())
-      some.assign(all.begin() + first, all.begin() + first + count);
-    return some;
-  };
-  return {slice(scales.codes), scales.tensorScale, slice(scales.zeros),
-          slice(scales.encodeFactors)};
-}
-
-reference::Scales Evaluator::scale(ScaleOp op, const std::vector<float> &x,
-                                   std::optional<float> amax) {
-  const Format &format = op.getFormat().getValue();
-  const ScaleRule &rule = op.getRule().getValue();
-  reference::Extents extents = extentsOf(op.getSource().getType());
-  if (!amax && format.hasTensorScale)
-    amax = reference::amax(x.data(), x.size());
-  std::vector<Part> parts = partsOf(format, extents);
-  std::vector<reference::Scales> results(parts.size());
-  parallelFor(context, 0, parts.size(), [&](size_t i) {
-    results[i] = reference::scale(format, rule,
-                                  x.data() + parts[i].firstRow * extents.cols,
-                                  {1, parts[i].rows, extents.cols}, amax);
-  });
-  reference::Scales all;
-  for (reference::Scales &part : results) {
-    all.tensorScale = part.tensorScale;
-    llvm::append_range(all.codes, part.codes);
-    llvm::append_range(all.zeros, part.zeros);
-    llvm::append_range(all.encodeFactors, part.encodeFactors);
-  }
-  return all;
-}
-
-std::vector<uint8_t> Evaluator::quantize(FormatAttr formatAttr,
-                                         Rounding rounding, uint64_t seed,
-                                         const reference::Scales &scales,
-                                         const std::vector<float> &x,
-                                         RankedTensorType type) {
-  const Format &format = formatAttr.getValue();
-  reference::Extents extents = extentsOf(type);
-  // Random bits depend on the index in the whole tensor.
-  if (rounding == Rounding::Stochastic)
-    return reference::quantize(format, scales, x.data(), extents, rounding,
-                               seed);
-  std::vector<Part> parts = partsOf(format, extents);
-  int64_t paddedCols = formatAttr.getPaddedExtent(extents.cols);
-  std::vector<uint8_t> codes(extents.batch * extents.rows * paddedCols);
-  parallelFor(context, 0, parts.size(), [&](size_t i) {
-    const Part &part = parts[i];
-    std::vector<uint8_t> some =
-        reference::quantize(format, sliceScales(format, extents, scales, part),
-                            x.data() + part.firstRow * extents.cols,
-                            {1, part.rows, extents.cols}, rounding, seed);
-    std::memcpy(codes.data() + part.firstRow * paddedCols, some.data(),
-                some.size());
-  });
-  return codes;
-}
-
-std::vector<float> Evaluator::dequantize(FormatAttr formatAttr,
-                                         const reference::Scales &scales,
-                                         ArrayRef<uint8_t> codes,
-                                         RankedTensorType type) {
-  const Format &format = formatAttr.getValue();
-  reference::Extents extents = extentsOf(type);
-  std::vector<Part> parts = partsOf(format, extents);
-  std::vector<float> values(codes.size());
-  parallelFor(context, 0, parts.size(), [&](size_t i) {
-    const Part &part = parts[i];
-    int64_t first = part.firstRow * extents.cols;
-    std::vector<float> some = reference::dequantize(
-        format, sliceScales(format, extents, scales, part),
-        codes.data() + first, {1, part.rows, extents.cols});
-    std::memcpy(values.data() + first, some.data(),
-                some.size() * sizeof(float));
-  });
-  return values;
-}
 
 //===----------------------------------------------------------------------===//
 // Constants in and out
@@ -292,6 +137,12 @@ void FoldConstantsPass::replace(Operation *op, ArrayRef<ElementsAttr> values) {
 // Ops
 //===----------------------------------------------------------------------===//
 
+void FoldConstantsPass::fold(AmaxOp op) {
+  if (auto x = floatsOf(op.getSource()))
+    replace(op, makeFloats(op.getResult().getType(),
+                           reference::amax(x->data(), x->size())));
+}
+
 void FoldConstantsPass::fold(ScaleOp op) {
   auto x = floatsOf(op.getSource());
   std::optional<float> amax;
@@ -303,7 +154,9 @@ void FoldConstantsPass::fold(ScaleOp op) {
   }
   if (!x)
     return;
-  reference::Scales scales = Evaluator(&getContext()).scale(op, *x, amax);
+  reference::Scales scales = HostEvaluation(&getContext())
+                                 .scale(op.getFormat(), op.getRule(), *x,
+                                        op.getSource().getType(), amax);
   SmallVector<ElementsAttr> values = {
       makeCodes(op.getScales().getType(), scales.codes, "scales")};
   if (op.getTensorScale())
@@ -338,7 +191,7 @@ void FoldConstantsPass::fold(QuantizeOp op) {
   if (!x)
     return;
   std::vector<uint8_t> codes =
-      Evaluator(&getContext())
+      HostEvaluation(&getContext())
           .quantize(op.getFormat(), op.getRounding(), *seed, *scales, *x,
                     op.getSource().getType());
   replace(op, makeElements(op.getElements().getType(), codes));
@@ -352,7 +205,7 @@ void FoldConstantsPass::fold(DequantizeOp op) {
     return;
   std::vector<uint8_t> bytes(codes->begin(), codes->end());
   replace(op, makeFloats(op.getResult().getType(),
-                         Evaluator(&getContext())
+                         HostEvaluation(&getContext())
                              .dequantize(op.getFormat(), *scales, bytes,
                                          op.getElements().getType())));
 }
@@ -369,15 +222,25 @@ void FoldConstantsPass::fold(FakeQuantizeOp op) {
   }
   if (!x || !seed)
     return;
-  const Format &format = op.getFormat().getValue();
-  reference::Extents extents = extentsOf(op.getSource().getType());
   std::vector<float> result =
-      reference::fakeQuantize(format, op.getRule().getValue(), x->data(),
-                              extents, op.getRounding(), *seed, amax);
+      HostEvaluation(&getContext())
+          .fakeQuantize(op.getFormat(), op.getRule(), op.getRounding(), *seed,
+                        *x, op.getSource().getType(), amax);
   if (op.getResidual())
     for (auto [value, quantized] : llvm::zip_equal(*x, result))
       quantized = value - quantized;
   replace(op, makeFloats(op.getResult().getType(), result));
+}
+
+void FoldConstantsPass::fold(BalanceOp op) {
+  auto x = floatsOf(op.getSource());
+  if (!x)
+    return;
+  reference::Balanced balanced =
+      HostEvaluation(&getContext())
+          .balance(*x, op.getSource().getType(), op.getBlock(), op.getSteps());
+  replace(op, {makeFloats(op.getBalanced().getType(), balanced.values),
+               makeFloats(op.getColumns().getType(), balanced.columns)});
 }
 
 void FoldConstantsPass::fold(RelayoutOp op) {
@@ -414,7 +277,9 @@ void FoldConstantsPass::fold(linalg::TransposeOp op) {
 void FoldConstantsPass::runOnOperation() {
   // In the order of the program, so that constants reach their users.
   getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (auto scale = dyn_cast<ScaleOp>(op))
+    if (auto amax = dyn_cast<AmaxOp>(op))
+      fold(amax);
+    else if (auto scale = dyn_cast<ScaleOp>(op))
       fold(scale);
     else if (auto quantize = dyn_cast<QuantizeOp>(op))
       fold(quantize);
@@ -422,6 +287,8 @@ void FoldConstantsPass::runOnOperation() {
       fold(dequantize);
     else if (auto fake = dyn_cast<FakeQuantizeOp>(op))
       fold(fake);
+    else if (auto balance = dyn_cast<BalanceOp>(op))
+      fold(balance);
     else if (auto relayout = dyn_cast<RelayoutOp>(op))
       fold(relayout);
     else if (auto transpose = dyn_cast<linalg::TransposeOp>(op))

@@ -64,7 +64,11 @@ struct QuantizedSide {
       return;
     }
     auto isOurs = [&](Operation *user) {
-      return user == matmul || user == quantize || isa<RelayoutOp>(user);
+      return user == matmul || user == quantize ||
+             (isa<RelayoutOp>(user) &&
+              llvm::all_of(user->getUsers(), [&](Operation *reader) {
+                return reader == matmul;
+              }));
     };
     if (!quantize->hasOneUse() || !llvm::all_of(scale->getUsers(), isOurs))
       scale = {};
@@ -103,6 +107,11 @@ void FuseRotationsPass::introduce(ScaledMatmulOp matmul) {
   if (lhs.source().getDefiningOp<RotateOp>() ||
       rhs.source().getDefiningOp<RotateOp>()) {
     matmul.emitRemark("operands stay as they are: one is rotated already");
+    return;
+  }
+  if (lhs.scale.getAmax() || rhs.scale.getAmax()) {
+    matmul.emitRemark("operands are not rotated: an amax was measured before "
+                      "the rotation, which would change it");
     return;
   }
   auto lhsType = cast<RankedTensorType>(lhs.source().getType());

@@ -4,6 +4,7 @@
 #define BLOCKSCALE_LIB_DIALECT_BLOCKSCALE_TRANSFORMS_LINEARSITES_H
 
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 
 namespace blockscale {
 
@@ -14,11 +15,18 @@ inline constexpr llvm::StringLiteral kRoleAttr = "blockscale.role";
 /// (recipe_c6).
 inline constexpr int64_t kFirstFreeSite = 1 << 15;
 
-inline int64_t getSignsSite(int64_t layer, LinearRole role) {
-  return 16 * layer + static_cast<int64_t>(role);
+/// Both operands of a product share its signs.
+inline int64_t getSignsSite(int64_t layer, OperandRole role) {
+  return 16 * layer + static_cast<int64_t>(role) / 2;
 }
 inline int64_t getRoundingSite(int64_t layer, OperandRole role) {
   return 16 * layer + 3 + static_cast<int64_t>(role);
+}
+
+/// Whether `op` is in a loop whose iterations all see the same `seed`.
+inline bool repeatsDraws(mlir::Operation *op, mlir::Value seed) {
+  auto loop = op->getParentOfType<mlir::LoopLikeOpInterface>();
+  return loop && loop.isDefinedOutsideOfLoop(seed);
 }
 
 /// Builds what `op` stands for before it; its results, or failure with an

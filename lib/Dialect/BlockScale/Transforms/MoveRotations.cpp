@@ -10,10 +10,13 @@
 using namespace mlir;
 using namespace blockscale;
 
-/// The rotation that computes `value`, if it has no other user.
-static RotateOp movableRotation(Value value) {
-  auto rotate = value.getDefiningOp<RotateOp>();
-  return rotate && rotate->hasOneUse() ? rotate : RotateOp();
+/// The rotation that computes operand `index` of `user`, if it has no other
+/// user and is done as often: it does not move into a loop.
+static RotateOp movableRotation(Operation *user, unsigned index) {
+  auto rotate = user->getOperand(index).getDefiningOp<RotateOp>();
+  bool moves =
+      rotate && rotate->hasOneUse() && rotate->getBlock() == user->getBlock();
+  return moves ? rotate : RotateOp();
 }
 
 /// The same rotation of `source`, along `axis`.
@@ -24,6 +27,14 @@ static Value rotateLike(PatternRewriter &rewriter, RotateOp rotate,
   copy.getResult().setType(cast<RankedTensorType>(source.getType()));
   copy.setAxis(axis);
   return copy;
+}
+
+/// Whether a tensor of `type` can be rotated along `axis` by a kernel, which
+/// needs to know the distance of neighbours.
+static bool hasKnownStride(Type type, int64_t axis) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && llvm::none_of(tensor.getShape().drop_front(axis + 1),
+                                 ShapedType::isDynamic);
 }
 
 /// Whether all elements along `axis` are equal.
@@ -45,12 +56,14 @@ struct MoveThroughTranspose : OpRewritePattern<linalg::TransposeOp> {
 
   LogicalResult matchAndRewrite(linalg::TransposeOp op,
                                 PatternRewriter &rewriter) const override {
-    RotateOp rotate = movableRotation(op.getInput());
+    RotateOp rotate = movableRotation(op, 0);
     if (!rotate)
       return rewriter.notifyMatchFailure(op, "no rotation to move");
     ArrayRef<int64_t> permutation = op.getPermutation();
     int64_t axis =
         llvm::find(permutation, rotate.getRotationAxis()) - permutation.begin();
+    if (!hasKnownStride(op.getInit().getType(), axis))
+      return rewriter.notifyMatchFailure(op, "dynamic inside the axis");
     auto transpose = linalg::TransposeOp::create(
         rewriter, op.getLoc(), rotate.getSource(), op.getInit(), permutation);
     rewriter.replaceOp(
@@ -65,7 +78,7 @@ template <typename OpTy> struct MoveThroughReshape : OpRewritePattern<OpTy> {
 
   LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
-    RotateOp rotate = movableRotation(op.getSrc());
+    RotateOp rotate = movableRotation(op, 0);
     if (!rotate)
       return rewriter.notifyMatchFailure(op, "no rotation to move");
     constexpr bool collapses = std::is_same_v<OpTy, tensor::CollapseShapeOp>;
@@ -78,6 +91,8 @@ template <typename OpTy> struct MoveThroughReshape : OpRewritePattern<OpTy> {
     }
     if (!axis)
       return rewriter.notifyMatchFailure(op, "the axis is reshaped");
+    if (!hasKnownStride(op.getResultType(), *axis))
+      return rewriter.notifyMatchFailure(op, "dynamic inside the axis");
     IRMapping mapping;
     mapping.map(op.getSrc(), rotate.getSource());
     Operation *reshape = rewriter.clone(*op, mapping);
@@ -93,10 +108,11 @@ template <typename OpTy> struct MoveThroughUnary : OpRewritePattern<OpTy> {
 
   LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
-    RotateOp rotate = movableRotation(op->getOperand(0));
-    auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-    if (!rotate || !type)
+    RotateOp rotate = movableRotation(op, 0);
+    if (!rotate)
       return rewriter.notifyMatchFailure(op, "no rotation to move");
+    if (!hasKnownStride(op->getResult(0).getType(), rotate.getRotationAxis()))
+      return rewriter.notifyMatchFailure(op, "dynamic inside the axis");
     IRMapping mapping;
     mapping.map(op->getOperand(0), rotate.getSource());
     Operation *copy = rewriter.clone(*op, mapping);
@@ -112,8 +128,8 @@ template <typename OpTy> struct MoveThroughSum : OpRewritePattern<OpTy> {
 
   LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
-    RotateOp lhs = movableRotation(op->getOperand(0));
-    RotateOp rhs = movableRotation(op->getOperand(1));
+    RotateOp lhs = movableRotation(op, 0);
+    RotateOp rhs = movableRotation(op, 1);
     if (!lhs || !rhs || !lhs.hasSameFactors(rhs) ||
         lhs.getRotationAxis() != rhs.getRotationAxis() ||
         lhs.getInverse() != rhs.getInverse())
@@ -139,7 +155,7 @@ template <typename OpTy> struct MoveThroughFactor : OpRewritePattern<OpTy> {
     for (unsigned rotated : {0, 1}) {
       if (rotated == 1 && !commutes)
         break;
-      RotateOp rotate = movableRotation(op->getOperand(rotated));
+      RotateOp rotate = movableRotation(op, rotated);
       if (!rotate ||
           !isEqualAlong(op->getOperand(1 - rotated), rotate.getRotationAxis()))
         continue;
@@ -159,8 +175,13 @@ template <typename OpTy> struct MoveThroughFactor : OpRewritePattern<OpTy> {
 std::string blockscale::whyBlocked(RotateOp rotate, Operation *user) {
   if (!rotate->hasOneUse())
     return "because the rotated tensor has other uses";
+  if (rotate->getBlock() != user->getBlock())
+    return "which is in another block";
+  if (isa<tensor::CastOp, linalg::TransposeOp>(user))
+    return "whose result has dynamic extents inside the axis";
   if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(user))
-    return "which reshapes the rotated axis";
+    return "which reshapes the rotated axis, or makes what is inside of it "
+           "dynamic";
   if (isa<arith::AddFOp, arith::SubFOp, linalg::AddOp, linalg::SubOp>(user))
     return "whose other operand is not rotated alike";
   if (isa<arith::MulFOp, arith::DivFOp, linalg::MulOp, linalg::DivOp>(user))

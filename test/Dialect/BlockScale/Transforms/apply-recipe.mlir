@@ -113,9 +113,9 @@ func.func @ue5m3(%x: tensor<?x64xf32>, %w: tensor<16x64xf32>, %a: tensor<f32>, %
 //       CHECK: %[[F:.*]] = linalg.broadcast ins(%{{.*}} : tensor<64xf32>)
 //       CHECK: %[[S:.*]] = arith.mulf %{{.*}}, %[[F]]
 //       CHECK: %[[XS:.*]] = arith.truncf %[[S]] : tensor<8x64xf32> to tensor<8x64xbf16>
-//       CHECK: blockscale.scale %[[XS]] {{.*}} by #blockscale.scale_rule<svdquant>
 //       CHECK: %[[T:.*]] = blockscale.scaled_matmul lhs(%[[XS]] : tensor<8x64xbf16>) rhs(%{{.*}} : tensor<32x64xbf16>) : tensor<8x32xbf16>
 //       CHECK: %[[BRANCH:.*]] = blockscale.scaled_matmul lhs(%[[T]] : tensor<8x32xbf16>) rhs(%{{.*}} : tensor<16x32xbf16>) : tensor<8x16xf32>
+//       CHECK: blockscale.scale %{{.*}} by #blockscale.scale_rule<svdquant>
 //       CHECK: blockscale.scaled_matmul {{.*}} acc(%[[BRANCH]] : tensor<8x16xf32>)
 func.func @svdquant(%x: tensor<8x64xbf16>, %w: tensor<16x64xbf16>, %smooth: tensor<64xf32>,
                     %down: tensor<32x64xbf16>, %up: tensor<16x32xbf16>) -> tensor<8x16xbf16> {
@@ -123,6 +123,38 @@ func.func @svdquant(%x: tensor<8x64xbf16>, %w: tensor<16x64xbf16>, %smooth: tens
       low_rank(%down, %up : tensor<32x64xbf16>, tensor<16x32xbf16>)
       recipe #blockscale.recipe<svdquant> -> tensor<8x16xbf16>
   return %y : tensor<8x16xbf16>
+}
+
+// -----
+
+// Its dx has the branch too: (dy up) down.
+// CHECK-LABEL: func @svdquant_dx
+//  CHECK-SAME: %[[DY:.*]]: tensor<8x16xbf16>, %[[W:.*]]: tensor<16x64xbf16>
+//       CHECK: %[[T:.*]] = blockscale.scaled_matmul lhs(%[[DY]] : tensor<8x16xbf16>) rhs(%{{.*}} : tensor<32x16xbf16>) : tensor<8x32xbf16>
+//       CHECK: %[[BRANCH:.*]] = blockscale.scaled_matmul lhs(%[[T]] : tensor<8x32xbf16>) rhs(%{{.*}} : tensor<64x32xbf16>) : tensor<8x64xf32>
+//       CHECK: blockscale.scaled_matmul lhs(%[[DY]] : tensor<8x16xbf16>) rhs(%{{.*}} : tensor<64x16xbf16>) acc(%[[BRANCH]] : tensor<8x64xf32>)
+func.func @svdquant_dx(%dy: tensor<8x16xbf16>, %w: tensor<16x64xbf16>, %down: tensor<32x64xbf16>,
+                       %up: tensor<16x32xbf16>) -> tensor<8x64xbf16> {
+  %dx = blockscale.linear dgrad(%dy, %w : tensor<8x16xbf16>, tensor<16x64xbf16>)
+      low_rank(%down, %up : tensor<32x64xbf16>, tensor<16x32xbf16>)
+      recipe #blockscale.recipe<svdquant> -> tensor<8x64xbf16>
+  return %dx : tensor<8x64xbf16>
+}
+
+// -----
+
+// SINQ: the weight is balanced first, x takes over the factors of its columns.
+// CHECK-LABEL: func @sinq
+//  CHECK-SAME: %[[X:.*]]: tensor<8x64xf32>, %[[W:.*]]: tensor<16x64xbf16>
+//       CHECK: %[[B:.*]], %[[C:.*]] = blockscale.balance %[[W]] {block = 64 : i64, steps = 16 : i64}
+//       CHECK: %[[F:.*]] = linalg.broadcast ins(%[[C]] : tensor<64xf32>)
+//       CHECK: %[[S:.*]] = arith.mulf %[[X]], %[[F]]
+//       CHECK: %{{.*}}, %{{.*}} = blockscale.scale %[[B]] : tensor<16x64xf32> to #blockscale.format<uint4>
+//       CHECK: blockscale.scaled_matmul lhs(%[[S]] : tensor<8x64xf32>)
+func.func @sinq(%x: tensor<8x64xf32>, %w: tensor<16x64xbf16>) -> tensor<8x16xf32> {
+  %y = blockscale.linear forward(%x, %w : tensor<8x64xf32>, tensor<16x64xbf16>)
+      recipe #blockscale.recipe<sinq> -> tensor<8x16xf32>
+  return %y : tensor<8x16xf32>
 }
 
 // -----

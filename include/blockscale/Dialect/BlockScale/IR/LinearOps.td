@@ -26,7 +26,7 @@ def BlockScale_LinearOp : BlockScale_Op<"linear", [
     | `with` | dgrad, wgrad | the other forward operand, for a recipe with masks |
     | `bias` | forward | `[N]`, added to y |
     | `columns` | all | `[K]`, multiplies the columns of x: smoothing, noise, the second scale of a weight |
-    | `low_rank` | forward | `[R, K]` and `[N, R]`: y += (x down^T) up^T |
+    | `low_rank` | forward, dgrad | `[R, K]` and `[N, R]`: y += (x down^T) up^T, dx += (dy up) down |
     | `held` | all | amax of both operands from an earlier step, and the step's number; the results after the first are the amax to hold |
     | `seed` | all | base of random signs and of stochastic rounding |
 

@@ -93,7 +93,8 @@ def BlockScale_RecipeAttr : BlockScale_Attr<"Recipe", "recipe"> {
     | `backward = plain` | all of the last four (quantization-aware finetuning) |
     | `masks = true` | gradients of what the forward quantization clipped are 0 |
     | `held = D` | tensor scales come from an amax measured every D steps |
-    | `low_rank = R` | the forward product has a branch of rank R in 16 bits |
+    | `low_rank = R` | x w^T has a branch of rank R in 16 bits, and so has dx |
+    | `balance = n` | fprop_w is balanced (`blockscale.balance`) by n steps in its blocks first |
 
     A site that is not named is `plain`. Presets: `docs/Recipes.md`.
 
@@ -107,7 +108,8 @@ def BlockScale_RecipeAttr : BlockScale_Attr<"Recipe", "recipe"> {
   }];
   let parameters = (ins
     ArrayRefParameter<"::blockscale::SiteAttr", "by OperandRole">:$sites,
-    "bool":$masks, "int64_t":$heldPeriod, "int64_t":$lowRank);
+    "bool":$masks, "int64_t":$heldPeriod, "int64_t":$lowRank,
+    "int64_t":$balanceSteps);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

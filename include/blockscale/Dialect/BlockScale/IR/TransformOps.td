@@ -1,4 +1,4 @@
-//===-- TransformOps.td - rotate, relayout -----------------*- tablegen -*-===//
+//===-- TransformOps.td - rotate, relayout, balance --------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef BLOCKSCALE_TRANSFORM_OPS_TD
 #define BLOCKSCALE_TRANSFORM_OPS_TD
@@ -87,6 +87,41 @@ def BlockScale_RelayoutOp : BlockScale_Op<"relayout", [
   }];
   let hasVerifier = 1;
   let hasFolder = 1;
+}
+
+def BlockScale_BalanceOp : BlockScale_Op<"balance", [
+    Pure, DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
+                                    ["reifyResultShapes"]>]> {
+  let summary = "a weight with columns of even spread, and their factors";
+  let description = [{
+    SINQ's normalisation: in tiles of all rows and `block` columns, rows and
+    columns are divided by factors, in turn, until their standard deviations are
+    about equal; at most `steps` times (balance_c1 to balance_c5 in
+    `docs/Spec.md`). The results are the weight divided by the factors of its
+    columns, and these factors. What they take from a weight, `columns` of
+    `blockscale.linear` gives to x. The factors of rows need not be known: the
+    scales of blocks along a row absorb them.
+
+    A tile with a NaN or an infinity is left as it is.
+
+    ```mlir
+    func.func @balanced(%w: tensor<1024x4096xbf16>) -> (tensor<1024x4096xf32>, tensor<4096xf32>) {
+      %b, %c = blockscale.balance %w {block = 64, steps = 16} : tensor<1024x4096xbf16>
+          -> tensor<1024x4096xf32>, tensor<4096xf32>
+      return %b, %c : tensor<1024x4096xf32>, tensor<4096xf32>
+    }
+    ```
+  }];
+  let arguments = (ins
+    BlockScale_RealTensor:$source, I64Attr:$block, I64Attr:$steps);
+  let results = (outs
+    BlockScale_RealTensor:$balanced, BlockScale_FactorsTensor:$columns);
+  let assemblyFormat = [{
+    $source attr-dict `:` type($source) `->` type($balanced) `,` type($columns)
+  }];
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$source, "int64_t":$block,
+                                 "int64_t":$steps)>];
 }
 
 #endif // BLOCKSCALE_TRANSFORM_OPS_TD

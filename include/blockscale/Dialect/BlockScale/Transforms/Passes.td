@@ -55,19 +55,21 @@ def FuseRotationsPass : Pass<"blockscale-fuse-rotations"> {
     | by m and n along both parts of a split dimension | by m n | H_m (x) H_n = H_mn |
     | `rotate` of a constant | a constant | same bits |
     | `transpose(x R)`, reshapes that keep the axis, `tensor.cast` | `transpose(x) R` | same bits |
-    | `-(x R)` | `(-x) R` | same bits |
+    | `-(x R)` | `(-x) R` | same bits, but for the signs of zeros |
     | `x R + y R`, `x R - y R` | `(x + y) R` | |
-    | `(x R) * f`, `(x R) / f`, f equal along the axis | `(x * f) R` | same bits where f is a power of two |
+    | `(x R) * f`, `(x R) / f`, f equal along the axis | `(x * f) R` | same bits where f is a power of two, in range |
     | `scaled_matmul` of x R and w R, both plain | of x and w | unless `remove-pairs=false` |
 
     Where nothing is said, both are equal in real arithmetic, and differ by the
     roundings of the rotations that went. A remark says why a rotation stays:
-    something that is not linear, another user, an axis that is reshaped.
+    something that is not linear, another user, an axis that is reshaped. None
+    moves into a loop.
 
     Operands that are quantized stay rotated, since that changes their
     quantization error; a remark says if the rotations cancel in the exact
     product. `introduce=n` adds such a pair to every product of two tensors
-    that are quantized for it alone, with signs by `introduce-seed`.
+    that are quantized for it alone, by scales without a held amax, with signs
+    by `introduce-seed`.
   }];
   let options = [
     Option<"removePairs", "remove-pairs", "bool", /*default=*/"true",
@@ -99,10 +101,12 @@ def ChooseRoundingPass
     `%s = derive_seed %base {site = n}`, another n for each. The base is the
     seed that already stands on the quantize, then used as it is; else the
     argument of the function with the attribute `blockscale.seed`; else the
-    option `seed`; else an error. In a loop every iteration would draw the same
-    bits, so a seed of its own is asked for there.
+    option `seed`; else an error. A seed that several quantizations stand for is
+    a base, too. In a loop every iteration would draw the same bits, so a seed of
+    its own is asked for there.
 
-    Two stochastic quantizations that draw by the same seed are remarked upon.
+    Two stochastic quantizations that were written to draw by the same seed are
+    remarked upon.
   }];
   let options = [
     ListOption<"stochastic", "stochastic", "std::string",
@@ -128,7 +132,7 @@ def ApplyRecipePass : InterfacePass<"blockscale-apply-recipe",
     `seed`: site 16 * layer + number, the number being 0, 1 or 2 for the signs
     of the three products, 3 to 8 for the roundings of the six operands
     (recipe_c6). Two products of one role that share seed and layer are an
-    error.
+    error, and so is a product that draws in a loop by a seed from outside.
 
     The extent of a contraction must be static, and a multiple of the rotation
     and of the block: a weight gradient needs a static number of rows.
@@ -143,10 +147,10 @@ def ApplyRecipePass : InterfacePass<"blockscale-apply-recipe",
 def FoldConstantsPass : Pass<"blockscale-fold-constants"> {
   let summary = "quantize constants at compile time";
   let description = [{
-    `scale`, `quantize`, `dequantize`, `fake_quantize`, `relayout` and
-    `linalg.transpose` of constants become constants, by the host evaluation of
-    the same numerics that kernels are made of: the same bits. A quantize that
-    draws is folded if its seed is constant.
+    `amax`, `scale`, `quantize`, `dequantize`, `fake_quantize`, `balance`,
+    `relayout` and `linalg.transpose` of constants become constants, by the host
+    evaluation of the same numerics that kernels are made of: the same bits. A
+    quantize that draws is folded if its seed is constant.
 
     Before: a constant weight, its `scale` and `quantize`. After: constant
     elements and scales; the weight is gone unless something else uses it.
