@@ -212,10 +212,9 @@ Attribute RecipeAttr::parse(AsmParser &parser, Type) {
     }
     first = false;
   }
-  return RecipeAttr::getChecked([&] { return parser.emitError(start); },
-                                context, ArrayRef(draft.sites), draft.masks,
-                                draft.heldPeriod, draft.lowRank,
-                                draft.balanceSteps);
+  return RecipeAttr::getChecked(
+      [&] { return parser.emitError(start); }, context, ArrayRef(draft.sites),
+      draft.masks, draft.heldPeriod, draft.lowRank, draft.balanceSteps);
 }
 
 std::string RecipeAttr::getSpelledOut() const {
