@@ -49,6 +49,8 @@ void blockscale::addLayoutStage(OpPassManager &pm, StringRef scales) {
   ChooseLayoutsPassOptions layouts;
   layouts.scales = scales.str();
   pm.addPass(createChooseLayoutsPass(layouts));
+  // Equal conversions are one.
+  pm.addPass(createCSEPass());
 }
 
 void blockscale::addCPUKernelStage(OpPassManager &pm,

@@ -113,9 +113,11 @@ void ChooseLayoutsPass::runOnOperation() {
       for (OpOperand &use : MutableOperandRange(mutableScales))
         use.set(inWishedLayout(use.get()));
   });
-  // Conversions that this left without users, or without an effect.
+  // Chains of conversions become one, those without users or effect go.
   SmallVector<RelayoutOp> remaining;
   getOperation()->walk([&](RelayoutOp op) { remaining.push_back(op); });
+  for (RelayoutOp op : remaining)
+    op.getSourceMutable().assign(withoutRelayout(op.getSource()));
   for (RelayoutOp op : llvm::reverse(remaining)) {
     if (op.getSource().getType() == op.getResult().getType())
       op.getResult().replaceAllUsesWith(op.getSource());

@@ -80,3 +80,31 @@ func.func @constant(%q: tensor<8x64xf4E2M1FN>, %s: tensor<8x2xf16>, %w: tensor<1
       rhs(%w, %t : tensor<16x64xf4E2M1FN>, tensor<16x2xf8E8M0FNU> as #mxfp4) : tensor<8x16xf32>
   return %y : tensor<8x16xf32>
 }
+
+// -----
+
+// Tiles do not tell how many rows there are: without that, they stay.
+// LINEAR-LABEL: func @unknown_rows
+//   LINEAR-NOT: blockscale.relayout
+//       LINEAR: return
+#mxfp4 = #blockscale.format<mxfp4>
+func.func @unknown_rows(%x: tensor<8x64xf32>, %q: tensor<?x64xf4E2M1FN>, %s: tensor<?x2xf8E8M0FNU, #blockscale.tiled_128x4>)
+    -> tensor<8x?xf32> {
+  %y = blockscale.scaled_matmul lhs(%x : tensor<8x64xf32>)
+      rhs(%q, %s : tensor<?x64xf4E2M1FN>, tensor<?x2xf8E8M0FNU, #blockscale.tiled_128x4> as #mxfp4) : tensor<8x?xf32>
+  return %y : tensor<8x?xf32>
+}
+
+// -----
+
+// Chains that no product reads are shortened as well.
+// CHECK-LABEL: func @chain
+//       CHECK: %[[T:.*]] = blockscale.relayout
+//   CHECK-NOT: blockscale.relayout
+//       CHECK: return %[[T]]
+func.func @chain(%s: tensor<8x2xf8E8M0FNU>) -> tensor<8x2xf8E8M0FNU, #blockscale.tiled_128x4> {
+  %a = blockscale.relayout %s : tensor<8x2xf8E8M0FNU> -> tensor<8x2xf8E8M0FNU, #blockscale.tiled_128x4>
+  %b = blockscale.relayout %a : tensor<8x2xf8E8M0FNU, #blockscale.tiled_128x4> -> tensor<8x2xf8E8M0FNU>
+  %c = blockscale.relayout %b : tensor<8x2xf8E8M0FNU> -> tensor<8x2xf8E8M0FNU, #blockscale.tiled_128x4>
+  return %c : tensor<8x2xf8E8M0FNU, #blockscale.tiled_128x4>
+}

@@ -70,3 +70,27 @@ func.func @own_seed(%x: tensor<8x64xf32>, %s: tensor<8x2xf8E8M0FNU>, %seed: tens
       seed(%seed : tensor<i64>) {blockscale.role = #blockscale.role<fprop_w>} -> tensor<8x64xf4E2M1FN>
   return %a, %b : tensor<8x64xf4E2M1FN>, tensor<8x64xf4E2M1FN>
 }
+
+// -----
+
+#mxfp4 = #blockscale.format<mxfp4>
+
+// A seed that stands for two draws is a base: no bits are shared. What was
+// written to draw by it still does.
+// CHECK-LABEL: func @shared_seed
+//  CHECK-SAME: %[[SEED:[a-z0-9]*]]: tensor<i64>)
+//       CHECK: %[[A:.*]] = blockscale.derive_seed %[[SEED]] {site = 32768 : i64}
+//       CHECK: round stochastic seed(%[[A]] :
+//       CHECK: %[[B:.*]] = blockscale.derive_seed %[[SEED]] {site = 32769 : i64}
+//       CHECK: round stochastic seed(%[[B]] :
+//       CHECK: round stochastic seed(%[[SEED]] :
+func.func @shared_seed(%x: tensor<8x64xf32>, %s: tensor<8x2xf8E8M0FNU>, %seed: tensor<i64>)
+    -> (tensor<8x64xf4E2M1FN>, tensor<8x64xf4E2M1FN>, tensor<8x64xf4E2M1FN>) {
+  %a = blockscale.quantize %x : tensor<8x64xf32> scales(%s : tensor<8x2xf8E8M0FNU>) to #mxfp4
+      seed(%seed : tensor<i64>) {blockscale.role = #blockscale.role<dgrad_dy>} -> tensor<8x64xf4E2M1FN>
+  %b = blockscale.quantize %x : tensor<8x64xf32> scales(%s : tensor<8x2xf8E8M0FNU>) to #mxfp4
+      seed(%seed : tensor<i64>) {blockscale.role = #blockscale.role<wgrad_dy>} -> tensor<8x64xf4E2M1FN>
+  %c = blockscale.quantize %x : tensor<8x64xf32> scales(%s : tensor<8x2xf8E8M0FNU>) to #mxfp4 round stochastic
+      seed(%seed : tensor<i64>) -> tensor<8x64xf4E2M1FN>
+  return %a, %b, %c : tensor<8x64xf4E2M1FN>, tensor<8x64xf4E2M1FN>, tensor<8x64xf4E2M1FN>
+}

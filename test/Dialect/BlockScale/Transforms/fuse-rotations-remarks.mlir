@@ -91,3 +91,21 @@ func.func @rotated_differently(%x: tensor<8x64xf32>, %w: tensor<16x64xf32>) -> t
   %y = blockscale.scaled_matmul lhs(%a : tensor<8x64xf32>) rhs(%b : tensor<16x64xf32>) : tensor<8x16xf32>
   return %y : tensor<8x16xf32>
 }
+
+// -----
+
+// An amax from before the rotation is not that of what is scaled after it.
+#nvint4 = #blockscale.format<nvint4>
+#two_level = #blockscale.scale_rule<two_level>
+func.func @held_amax(%x: tensor<8x32xf32>, %w: tensor<16x32xf32>, %a: tensor<f32>) -> tensor<8x16xf32> {
+  %xs, %xg, %xe = blockscale.scale %x : tensor<8x32xf32> amax(%a : tensor<f32>) to #nvint4 by #two_level
+      -> tensor<8x2xf8E4M3FN>, tensor<f32>, tensor<8x2xf32>
+  %xq = blockscale.quantize %x : tensor<8x32xf32> encode(%xe : tensor<8x2xf32>) to #nvint4 -> tensor<8x32xi4>
+  %ws, %wg, %we = blockscale.scale %w : tensor<16x32xf32> to #nvint4 by #two_level
+      -> tensor<16x2xf8E4M3FN>, tensor<f32>, tensor<16x2xf32>
+  %wq = blockscale.quantize %w : tensor<16x32xf32> encode(%we : tensor<16x2xf32>) to #nvint4 -> tensor<16x32xi4>
+  // expected-remark @+1 {{operands are not rotated: an amax was measured before the rotation, which would change it}}
+  %y = blockscale.scaled_matmul lhs(%xq, %xs, %xg : tensor<8x32xi4>, tensor<8x2xf8E4M3FN>, tensor<f32> as #nvint4)
+      rhs(%wq, %ws, %wg : tensor<16x32xi4>, tensor<16x2xf8E4M3FN>, tensor<f32> as #nvint4) : tensor<8x16xf32>
+  return %y : tensor<8x16xf32>
+}

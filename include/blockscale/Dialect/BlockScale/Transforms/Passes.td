@@ -175,8 +175,10 @@ def ChooseLayoutsPass : Pass<"blockscale-choose-layouts"> {
     Before: `scale -> relayout -> scaled_matmul`, or any chain of conversions.
     After: `scale -> scaled_matmul`. What needs the scales in the layout they
     had (a `return`, say) gets them by one `relayout`; quantize and dequantize
-    read every layout. Scales that are not a byte wide, or have rank 1, have no
-    tiled layout and stay linear.
+    read every layout. Other chains of conversions become one, or none. Scales
+    that are not a byte wide, or have rank 1, have no tiled layout and stay
+    linear. Tiled ones that come from elsewhere with a dynamic number of rows,
+    which tiles do not tell, stay tiled.
   }];
   let options = [
     Option<"scales", "scales", "std::string", /*default=*/"\"any\"",
