@@ -32,7 +32,7 @@ struct MatmulCase {
   int64_t batchDims = 0;
   bool sharedRhs = false;
   bool alpha = false;
-  std::optional<runtime::DataType> acc;
+  std::optional<runtime::DataType> acc = std::nullopt;
   runtime::DataType result = runtime::DataType::F32;
   /// Operands' types and the region, or nothing. The region ends in a yield;
   /// the function gets the operands as %operand0, %operand1, ...
