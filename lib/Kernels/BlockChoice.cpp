@@ -67,15 +67,17 @@ SmallVector<Value> BlockChoice::overRows(
   IndexMath math(builder, loc);
   if (format.blockRows == 1) {
     IRValueBuilder b(builder, loc);
-    Value x = loadReals(b, source, block.index, format.blockCols, block.valid,
-                        alignment);
+    Value x = lanes;
+    if (!x)
+      x = loadReals(b, source, block.index, format.blockCols, block.valid,
+                    alignment);
     return body(b, math.constant(0), x, initial);
   }
   // The first trip makes the state lanewise.
   IRValueBuilder outside(builder, loc);
-  SmallVector<Value> lanes;
+  SmallVector<Value> states;
   for (Value value : initial)
-    lanes.push_back(
+    states.push_back(
         outside.lanes(value) > 1
             ? value
             : vector::BroadcastOp::create(
@@ -83,7 +85,7 @@ SmallVector<Value> BlockChoice::overRows(
                   VectorType::get({format.blockCols}, value.getType()), value)
                   .getResult());
   auto loop = scf::ForOp::create(
-      builder, loc, math.constant(0), block.rowCount, math.constant(1), lanes,
+      builder, loc, math.constant(0), block.rowCount, math.constant(1), states,
       [&](OpBuilder &inner, Location, Value row, ValueRange state) {
         IRValueBuilder b(inner, loc);
         IndexMath at(inner, loc);

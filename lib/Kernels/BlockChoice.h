@@ -40,6 +40,9 @@ struct BlockChoice {
   mlir::Value source;
   bool singleBatch = false;
   TensorLevel<mlir::Value> level = {};
+  /// The values of a block of one row where they are in registers; `source` is
+  /// then not read.
+  mlir::Value lanes = {};
 
   void setLevel(mlir::OpBuilder &builder, mlir::Location loc,
                 mlir::Value amaxBuffer);

@@ -63,12 +63,16 @@ void ScaleKernel::emitBlock(OpBuilder &builder, Location loc,
     storeScalarCode(b, b.asInt(chosen.encode), factors, factorIndex);
 }
 
-void ScaleKernel::emit(OpBuilder &builder, Location loc, Value begin,
-                       Value end) {
+void ScaleKernel::emitLevel(OpBuilder &builder, Location loc) {
   if (level)
     choice.setStoredLevel(builder, loc, level);
   else
     choice.setLevel(builder, loc, {});
+}
+
+void ScaleKernel::emit(OpBuilder &builder, Location loc, Value begin,
+                       Value end) {
+  emitLevel(builder, loc);
   forEachBlock(
       builder, loc, itemSize, begin, end, choice.cols, choice.format.blockCols,
       [&](OpBuilder &inner, Value item, Value blockCol, int64_t valid) {

@@ -32,10 +32,12 @@ struct ScaleKernel {
 
   void emit(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value begin,
             mlir::Value end);
-
-private:
+  /// Before the first block.
+  void emitLevel(mlir::OpBuilder &builder, mlir::Location loc);
   void emitBlock(mlir::OpBuilder &builder, mlir::Location loc,
                  const BlockRows &block, mlir::Value blockCol) const;
+
+private:
   void emitElements(IRValueBuilder &b, const BlockRows &block,
                     mlir::Value blockCol, const Candidate<mlir::Value> &chosen,
                     const FusedElements &target) const;

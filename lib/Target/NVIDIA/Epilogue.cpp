@@ -3,6 +3,7 @@
 #include "blockscale/Target/NVIDIA/Epilogue.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -44,20 +45,27 @@ std::string MatmulEpilogue::key() const {
   if (region)
     for (Operation &op : region->front())
       os << op << '|';
+  if (quantized)
+    os << "quantized|" << (out ? "stored|" : "") << quantized->key();
   return text;
 }
 
 SmallVector<Type> MatmulEpilogue::argumentTypes() const {
   MLIRContext *context = resultType.getContext();
-  size_t pointers = 1 + (c ? 1 : 0) + scalars.size() + operands.size();
+  size_t pointers =
+      (out ? 1 : 0) + (c ? 1 : 0) + scalars.size() + operands.size();
   SmallVector<Type> types(pointers, ThreadCode::globalPointer(context));
   if (needsBatchSizes())
     types.append(batchSizes.size(), IndexType::get(context));
+  if (quantized)
+    llvm::append_range(types, ValueRange(quantized->buffers()).getTypes());
   return types;
 }
 
 SmallVector<Value> MatmulEpilogue::arguments() const {
-  SmallVector<Value> values{out};
+  SmallVector<Value> values;
+  if (out)
+    values.push_back(out);
   if (c)
     values.push_back(c);
   llvm::append_range(values, scalars);
@@ -65,18 +73,37 @@ SmallVector<Value> MatmulEpilogue::arguments() const {
     values.push_back(operand.buffer);
   if (needsBatchSizes())
     llvm::append_range(values, batchSizes);
+  if (quantized)
+    llvm::append_range(values, quantized->buffers());
   return values;
 }
 
+MatmulEpilogue::Arguments MatmulEpilogue::split(ValueRange args) const {
+  Arguments parts;
+  auto take = [&](size_t count) {
+    ValueRange taken = args.take_front(count);
+    args = args.drop_front(count);
+    return taken;
+  };
+  if (out)
+    parts.out = take(1).front();
+  if (c)
+    parts.c = take(1).front();
+  parts.scalars = take(scalars.size());
+  parts.operands = take(operands.size());
+  parts.batchSizes = take(needsBatchSizes() ? batchSizes.size() : 0);
+  parts.quantized = args;
+  return parts;
+}
+
 Value MatmulEpilogue::loadAlpha(ThreadCode &code, ValueRange args) const {
-  args = args.drop_front(c ? 2 : 1);
   OpBuilder &builder = code.builder;
   Location loc = code.loc;
   // The product of a few scales may leave the range of f32 on its way, and
   // costs nothing in f64.
   Type f64 = builder.getF64Type();
   Value product;
-  for (Value pointer : args.take_front(scalars.size())) {
+  for (Value pointer : split(args).scalars) {
     Value scale = code.load(code.f32(), pointer, 4);
     if (scalars.size() == 1)
       return scale;
@@ -96,15 +123,15 @@ MatmulEpilogue::State MatmulEpilogue::begin(ThreadCode &code, ValueRange args,
                                             Value alpha) const {
   State state;
   state.alpha = alpha;
+  state.batch = batch;
   state.rows = rows;
   state.cols = cols;
   Value rows64 = code.wide(rows), cols64 = code.wide(cols);
   state.outBase = code.mul(code.mul(code.wide(batch), rows64), cols64);
-  args = args.drop_front(c ? 2 : 1);
   // The sizes of the result, batch first.
   SmallVector<Value> sizes;
   if (needsBatchSizes())
-    for (Value size : args.drop_front(scalars.size() + operands.size()))
+    for (Value size : split(args).batchSizes)
       sizes.push_back(code.wideIndex(size));
   else
     sizes.assign(std::max<int64_t>(batchRank(resultType), 0), Value());
@@ -165,14 +192,12 @@ Value MatmulEpilogue::applyRegion(ThreadCode &code,
 
 void MatmulEpilogue::emit(ThreadCode &outer, ValueRange args,
                           const State &state, ArrayRef<Value> accumulators,
-                          Value row, Value col) const {
+                          Value row, Value col, Value staged) const {
   int64_t lanes = accumulators.size();
   // Then a group that begins inside ends inside, and is aligned.
   bool whole = staticCols() && *staticCols() % lanes == 0;
-  Value outPointer = args[0];
-  Value cPointer = c ? args[1] : Value();
-  ValueRange operandPointers =
-      args.drop_front((c ? 2 : 1) + scalars.size()).take_front(operands.size());
+  Arguments parts = split(args);
+  Value outPointer = parts.out, cPointer = parts.c;
   Value inside =
       outer.band(outer.lt(row, state.rows), outer.lt(col, state.cols));
   outer.branch(inside, [&](ThreadCode &code) {
@@ -220,7 +245,7 @@ void MatmulEpilogue::emit(ThreadCode &outer, ValueRange args,
       for (Value value : results)
         blockArguments.push_back({value});
       for (auto [operand, pointer, operandBase] :
-           llvm::zip_equal(operands, operandPointers, state.operandBases)) {
+           llvm::zip_equal(operands, parts.operands, state.operandBases)) {
         Type type = operand.type.getElementType();
         bool isBit = type.isInteger(1); // A byte in memory.
         Type stored = isBit ? builder.getI8Type() : type;
@@ -249,6 +274,14 @@ void MatmulEpilogue::emit(ThreadCode &outer, ValueRange args,
         value = code.roundTo(value, resultElement);
     }
 
+    if (staged) {
+      SmallVector<Value> wide;
+      for (Value value : results)
+        wide.push_back(code.toF32(value));
+      code.store(code.pack(wide), staged, lanes * 4);
+    }
+    if (!outPointer)
+      return;
     if (whole) {
       code.store(
           code.pack(results),
@@ -283,11 +316,63 @@ void MatmulEpilogue::emitTile(
   code.loop(first, code.constant(rows), rowsAtOnce, {},
             [&](ThreadCode &inner, Value row, ValueRange) {
               Value offset = inner.add(inner.mul(row, stride), col);
+              Value place = inner.element(shared, inner.f32(), offset);
               Value vector =
-                  inner.load(VectorType::get({lanes}, inner.f32()),
-                             inner.element(shared, inner.f32(), offset), 16);
+                  inner.load(VectorType::get({lanes}, inner.f32()), place, 16);
               emit(inner, args, state, inner.unpack(vector), rowOf(inner, row),
-                   inner.add(col0, col));
+                   inner.add(col0, col), quantized ? place : Value());
+              return SmallVector<Value>();
+            });
+  if (!quantized)
+    return;
+  code.barrier();
+  quantizeTile(code, args, state, shared, rows, cols, stride, threads, rowOf,
+               col0);
+}
+
+/// `x` where its columns, from `col` on, exist; zero elsewhere.
+static Value zeroPast(ThreadCode &code, Value x, Value col, Value cols) {
+  auto type = cast<VectorType>(x.getType());
+  auto indices = VectorType::get(type.getShape(), code.i32());
+  SmallVector<int32_t> lanes = llvm::to_vector(
+      llvm::seq<int32_t>(0, static_cast<int32_t>(type.getNumElements())));
+  Value lane = arith::ConstantOp::create(
+      code.builder, code.loc, DenseElementsAttr::get(indices, ArrayRef(lanes)));
+  Value left = vector::BroadcastOp::create(code.builder, code.loc, indices,
+                                           code.sub(cols, col));
+  return code.select(code.lt(lane, left), x, code.zero(type));
+}
+
+void MatmulEpilogue::quantizeTile(
+    ThreadCode &code, ValueRange args, const State &state, Value shared,
+    int64_t rows, int64_t cols, int64_t stride, int64_t threads,
+    llvm::function_ref<Value(ThreadCode &, Value)> rowOf, Value col0) const {
+  int64_t block = quantized->getScale().getFormat().getValue().blockCols;
+  assert(cols % block == 0 && "blocks within the tile");
+  bool whole = staticCols() && *staticCols() % block == 0;
+  // Neighbouring threads take rows, which lie in different banks.
+  code.loop(code.threadId(), code.constant(rows * cols / block), threads, {},
+            [&](ThreadCode &inner, Value item, ValueRange) {
+              Value staged = inner.rem(item, rows);
+              Value tileCol = inner.mul(inner.div(item, rows), block);
+              Value row = rowOf(inner, staged), col = inner.add(col0, tileCol);
+              Value inside = inner.band(inner.lt(row, state.rows),
+                                        inner.lt(col, state.cols));
+              inner.branch(inside, [&](ThreadCode &at) {
+                Value offset = at.add(at.mul(staged, stride), tileCol);
+                Value x = at.load(VectorType::get({block}, at.f32()),
+                                  at.element(shared, at.f32(), offset), 16);
+                if (!whole)
+                  x = zeroPast(at, x, col, state.cols);
+                auto index = [&](Value value) -> Value {
+                  return arith::IndexCastUIOp::create(
+                      at.builder, at.loc, at.builder.getIndexType(), value);
+                };
+                quantized->emitBlock(at.builder, at.loc, *kernelSet,
+                                     split(args).quantized, x,
+                                     index(state.batch), index(state.rows),
+                                     index(row), index(at.div(col, block)));
+              });
               return SmallVector<Value>();
             });
 }

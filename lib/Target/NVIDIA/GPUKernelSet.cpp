@@ -118,8 +118,9 @@ void GPUKernelSet::launchRaw(OpBuilder &builder, Location loc,
                              func::FuncOp kernel, ValueRange grid,
                              ValueRange arguments) {
   SmallVector<Value> operands(grid);
-  for (Value argument : arguments) {
-    if (isa<MemRefType>(argument.getType()))
+  for (auto [argument, type] :
+       llvm::zip_equal(arguments, kernel.getArgumentTypes())) {
+    if (isa<MemRefType>(argument.getType()) && !isa<MemRefType>(type))
       argument = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc,
                                                                 argument);
     operands.push_back(argument);

@@ -4,6 +4,7 @@
 
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
 #include "blockscale/Kernels/HostSide.h"
+#include "blockscale/Kernels/ScaleResults.h"
 #include "blockscale/Kernels/SizeChecks.h"
 #include "blockscale/Target/NVIDIA/Matmul.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -34,6 +35,12 @@ private:
   decide(ScaledMatmulOp op, const MatmulSchedule &schedule,
          const MatmulProblem &problem) const;
 
+  /// What the result is quantized to, where the kernel of the product can do
+  /// it.
+  std::shared_ptr<ScaleResults>
+  quantizationOf(ScaledMatmulOp op, const MatmulSchedule &schedule,
+                 ArrayRef<MatmulVariant> variants) const;
+
   GPUKernelSet &kernelSet;
   std::vector<std::unique_ptr<MatmulSchedule>> schedules;
 };
@@ -50,11 +57,10 @@ static Value deviceBuffer(OpBuilder &builder, Location loc, Value tensor) {
 
 /// What happens to the accumulators, checked against `sizes` of the result.
 static MatmulEpilogue makeEpilogue(OpBuilder &builder, ScaledMatmulOp op,
-                                   ScaledMatmulOp::Adaptor adaptor, Value out,
+                                   ScaledMatmulOp::Adaptor adaptor,
                                    ArrayRef<Value> sizes) {
   Location loc = op.getLoc();
   MatmulEpilogue epilogue;
-  epilogue.out = out;
   epilogue.resultType = op.getResult().getType();
   epilogue.batchSizes.assign(sizes.begin(), sizes.end() - 2);
   for (Value scalar : {adaptor.getLhsTensorScale(), adaptor.getRhsTensorScale(),
@@ -144,6 +150,31 @@ static void launch(OpBuilder &builder, Location loc, GPUKernelSet &kernelSet,
       });
 }
 
+std::shared_ptr<ScaleResults>
+LowerScaledMatmul::quantizationOf(ScaledMatmulOp op,
+                                  const MatmulSchedule &schedule,
+                                  ArrayRef<MatmulVariant> variants) const {
+  for (Operation *user : op->getUsers()) {
+    auto scale = dyn_cast<ScaleOp>(user);
+    if (!scale || scale->getBlock() != op->getBlock())
+      continue;
+    const Format &format = scale.getFormat().getValue();
+    if (format.blockRows != 1 ||
+        !llvm::all_of(variants, [&](const MatmulVariant &variant) {
+          return schedule.quantizes(variant.tile, format.blockCols);
+        }))
+      continue;
+    // The largest magnitude of the result is not known before all of it is.
+    Value amax = scale.getAmax();
+    if (format.hasTensorScale && !amax)
+      continue;
+    if (amax && !isDefinedBefore(amax, op))
+      continue;
+    return std::make_shared<ScaleResults>(scale, op);
+  }
+  return nullptr;
+}
+
 LogicalResult
 LowerScaledMatmul::matchAndRewrite(ScaledMatmulOp op, OpAdaptor adaptor,
                                    ConversionPatternRewriter &rewriter) const {
@@ -167,25 +198,50 @@ LowerScaledMatmul::matchAndRewrite(ScaledMatmulOp op, OpAdaptor adaptor,
                  ArrayRef(sizes).take_front(batchDims));
   }
   sizes.back() = extentsB.rows;
-  ResultBuffer result =
-      allocateResult(rewriter, loc, kernelSet, op.getResult().getType(), sizes);
   problem.batch = extentsA.batch;
   problem.rows = extentsA.rows;
   problem.cols = extentsB.rows;
   problem.depth = op.getContraction();
   problem.rhsShared = op.isRhsShared();
-  problem.epilogue = makeEpilogue(rewriter, op, adaptor, result.flat, sizes);
+  problem.epilogue = makeEpilogue(rewriter, op, adaptor, sizes);
 
   const MatmulSchedule &schedule = choose(problem);
   FailureOr<SmallVector<MatmulVariant>> variants =
       decide(op, schedule, problem);
   if (failed(variants))
     return failure();
-  op.emitRemark() << "scaled_matmul " << problem.lhs.text() << " x "
-                  << problem.rhs.text() << ": " << schedule.describe(problem)
-                  << ", " << describe(*variants);
-  launch(rewriter, loc, kernelSet, schedule, problem, *variants);
-  rewriter.replaceOp(op, result.asTensor(rewriter, loc));
+  InFlightDiagnostic remark = op.emitRemark()
+                              << "scaled_matmul " << problem.lhs.text() << " x "
+                              << problem.rhs.text() << ": "
+                              << schedule.describe(problem) << ", "
+                              << describe(*variants);
+  auto quantized = quantizationOf(op, schedule, *variants);
+  if (quantized) {
+    ScaleOp scale = quantized->getScale();
+    Value amax =
+        scale.getAmax() ? rewriter.getRemappedValue(scale.getAmax()) : Value();
+    quantized->allocate(rewriter, loc, kernelSet, sizes,
+                        amax ? inputBuffer(rewriter, loc, amax) : Value());
+    problem.epilogue.quantized = quantized;
+    problem.epilogue.kernelSet = &kernelSet;
+    remark << ", its result quantized to "
+           << scale.getFormat().getValue().text() << " in the epilogue";
+  }
+  auto resultType = op.getResult().getType();
+  Value result;
+  if (quantized && quantized->onlyUsersOf(op.getResult())) {
+    result = emptyTensor(rewriter, loc, resultType, sizes);
+    launch(rewriter, loc, kernelSet, schedule, problem, *variants);
+  } else {
+    ResultBuffer buffer =
+        allocateResult(rewriter, loc, kernelSet, resultType, sizes);
+    problem.epilogue.out = buffer.flat;
+    launch(rewriter, loc, kernelSet, schedule, problem, *variants);
+    result = buffer.asTensor(rewriter, loc);
+  }
+  if (quantized)
+    quantized->replace(rewriter);
+  rewriter.replaceOp(op, result);
   return success();
 }
 

@@ -37,6 +37,9 @@ struct DequantizingMatmul : MatmulSchedule {
                                     const Chip &chip) const override;
   bool accepts(const MatmulProblem &problem, const Chip &chip,
                const MatmulTile &tile, std::string &why) const override;
+  bool quantizes(const MatmulTile &tile, int64_t block) const override {
+    return tile.n % block == 0;
+  }
   std::string describe(const MatmulProblem &problem) const override;
   void generate(OpBuilder &builder, Location loc, GPUKernelSet &kernelSet,
                 const MatmulProblem &problem,

@@ -50,18 +50,37 @@ def side(name, kind):
     return [f"{n}: {t}" for n, t in zip(names, types)], clause
 
 
-def assemble(chip, lhs, rhs, tile="", epilogue=""):
+# The result in another format, as the lines after the matmul.
+TO_MXFP8 = """
+  %s = blockscale.scale %y : tensor<?x4096xbf16> to #blockscale.format<mxfp8_e4m3>
+      by #blockscale.scale_rule<rceil> -> tensor<?x128xf8E8M0FNU>
+  %q = blockscale.quantize %y : tensor<?x4096xbf16>
+      scales(%s : tensor<?x128xf8E8M0FNU>)
+      to #blockscale.format<mxfp8_e4m3> -> tensor<?x4096xf8E4M3FN>
+  return %q, %s : tensor<?x4096xf8E4M3FN>, tensor<?x128xf8E8M0FNU>"""
+TO_NVFP4 = """
+  %s, %g, %e = blockscale.scale %y : tensor<?x4096xbf16> amax(%amax : tensor<f32>)
+      to #blockscale.format<nvfp4> by #blockscale.scale_rule<four_over_six>
+      -> tensor<?x256xf8E4M3FN>, tensor<f32>, tensor<?x256xf32>
+  %q = blockscale.quantize %y : tensor<?x4096xbf16>
+      encode(%e : tensor<?x256xf32>)
+      to #blockscale.format<nvfp4> -> tensor<?x4096xf4E2M1FN>
+  return %q, %s : tensor<?x4096xf4E2M1FN>, tensor<?x256xf8E4M3FN>"""
+
+
+def assemble(chip, lhs, rhs, tile="", epilogue="", tail=None):
     global failures
     (pa, a), (pb, b) = side("a", lhs), side("b", rhs)
     attribute = f"{{blockscale.tile = array<i64: {tile}>}}" if tile else ""
-    parameters = pa + pb + ["%bias: tensor<4096xf32>"]
+    parameters = pa + pb + ["%bias: tensor<4096xf32>", "%amax: tensor<f32>"]
+    tail = tail or "\n  return %y : tensor<?x4096xbf16>"
+    results = tail.rsplit(" : ", 1)[1]
     with tempfile.TemporaryDirectory() as folder:
         source, ptx = Path(folder) / "a.mlir", Path(folder) / "a.ptx"
         source.write_text(f"""
-func.func @f({', '.join(parameters)}) -> tensor<?x4096xbf16> {{
+func.func @f({', '.join(parameters)}) -> ({results}) {{
   %y = blockscale.scaled_matmul lhs({a}) rhs({b}) {epilogue} {attribute}
-      : tensor<?x4096xbf16>
-  return %y : tensor<?x4096xbf16>
+      : tensor<?x4096xbf16>{tail}
 }}""")
         subprocess.run(["blockscale-compile", source, f"--target={chip}", "--emit=ptx", "-o",
                         ptx], check=True, stderr=subprocess.DEVNULL)
@@ -93,7 +112,10 @@ for chip in ("sm_120a", "sm_120f", "sm_121a"):
     assemble(chip, "mxfp4", "mxfp4", "128, 128, 128, 4")
     assemble(chip, "mxfp8_e4m3", "mxfp4", "128, 128, 128, 3")
     assemble(chip, "mxfp6_e3m2", "mxfp8_e4m3")
+    assemble(chip, "nvfp4", "nvfp4", "128, 128, 128, 4", GELU, TO_MXFP8)
+    assemble(chip, "nvfp4", "nvfp4", "128, 128, 128, 4", tail=TO_NVFP4)
 for chip in SHARED:
     assemble(chip, "nf4", "uint4", "128, 128, 64, 2", GELU)
     assemble(chip, "bf16", "nvint4")
+    assemble(chip, "nvfp4", "mxfp4", "128, 128, 64, 2", GELU, TO_MXFP8)
 sys.exit(failures)

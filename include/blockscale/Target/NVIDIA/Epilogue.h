@@ -3,7 +3,8 @@
 //
 // What every GPU matmul does with its accumulators, in this order (rules
 // matmul_* in docs/Spec.md): fl(acc * alpha), alpha the product of the scalars;
-// fl(... + C); the op's epilogue region; rounding to the result's type.
+// fl(... + C); the op's epilogue region; rounding to the result's type. The
+// rounded result may then be quantized where it is (emitTile() only).
 //
 // On the host: fill in a MatmulEpilogue, make the kernel with argumentTypes()
 // after the schedule's own arguments, launch it with arguments(). In the
@@ -15,6 +16,7 @@
 #ifndef BLOCKSCALE_TARGET_NVIDIA_EPILOGUE_H
 #define BLOCKSCALE_TARGET_NVIDIA_EPILOGUE_H
 
+#include "blockscale/Kernels/ScaleResults.h"
 #include "blockscale/Target/NVIDIA/ThreadCode.h"
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -33,18 +35,22 @@ public:
   /// What a thread keeps in registers.
   struct State {
     mlir::Value alpha;                           ///< f32, or null: 1.
-    mlir::Value rows, cols;                      ///< M and N, i32.
+    mlir::Value batch, rows, cols;               ///< Batch index, M, N; i32.
     mlir::Value outBase;                         ///< i64, elements.
     llvm::SmallVector<mlir::Value> operandBases; ///< i64, elements.
   };
 
   llvm::SmallVector<mlir::Value> scalars; ///< f32 buffers: gA, gB, alpha.
-  mlir::Value out;                        ///< Flat memref.
+  mlir::Value out;                        ///< Flat memref, or null: it is
+                                          ///< only quantized.
   mlir::Value c;                          ///< Flat memref, or null.
   llvm::SmallVector<Operand> operands;
   mlir::Region *region = nullptr;
   mlir::RankedTensorType resultType;
   llvm::SmallVector<mlir::Value> batchSizes; ///< Of the result, index.
+  /// What the result is quantized to, if it is, by `kernelSet`'s kernels.
+  std::shared_ptr<kernels::ScaleResults> quantized;
+  const kernels::KernelSet *kernelSet = nullptr;
 
   /// Text that decides the code.
   std::string key() const;
@@ -65,7 +71,9 @@ public:
   /// values, `col` a multiple of their number. Checks bounds.
   void emit(ThreadCode &code, mlir::ValueRange args, const State &state,
             llvm::ArrayRef<mlir::Value> accumulators, mlir::Value row,
-            mlir::Value col) const;
+            mlir::Value col) const {
+    emit(code, args, state, accumulators, row, col, {});
+  }
   /// Finishes a tile of `rows` x `cols` f32 in shared memory, `stride` elements
   /// from row to row (a multiple of 4), with `threads` threads (`cols` / 4
   /// divides them). Row i is row rowOf(i) of the result, its first column is
@@ -87,6 +95,24 @@ public:
   }
 
 private:
+  /// The kernel's arguments.
+  struct Arguments {
+    mlir::Value out, c;
+    mlir::ValueRange scalars, operands, batchSizes, quantized;
+  };
+  Arguments split(mlir::ValueRange args) const;
+  /// Also leaves the results, as f32, at `staged` (shared memory) if that is
+  /// not null.
+  void emit(ThreadCode &code, mlir::ValueRange args, const State &state,
+            llvm::ArrayRef<mlir::Value> accumulators, mlir::Value row,
+            mlir::Value col, mlir::Value staged) const;
+  /// Quantizes what emitTile() has left in shared memory.
+  void
+  quantizeTile(ThreadCode &code, mlir::ValueRange args, const State &state,
+               mlir::Value shared, int64_t rows, int64_t cols, int64_t stride,
+               int64_t threads,
+               llvm::function_ref<mlir::Value(ThreadCode &, mlir::Value)> rowOf,
+               mlir::Value col0) const;
   bool needsBatchSizes() const;
   /// Columns of the result when the type says it.
   std::optional<int64_t> staticCols() const;

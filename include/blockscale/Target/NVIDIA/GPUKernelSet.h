@@ -42,8 +42,9 @@ public:
                   mlir::Value value, mlir::Value buffer) override;
 
   /// A kernel of its own shape, made once for `key`. The body sees the kernel's
-  /// arguments, whose types may be index, integers, floats, `!llvm.ptr<1>`
-  /// (global memory) and `!llvm.ptr` (a 128-byte tensor map by value).
+  /// arguments, whose types may be index, integers, floats, flat memrefs,
+  /// `!llvm.ptr<1>` (global memory) and `!llvm.ptr` (a 128-byte tensor map by
+  /// value).
   mlir::func::FuncOp
   getOrCreateRaw(mlir::Location loc, llvm::StringRef name, llvm::StringRef key,
                  mlir::TypeRange argumentTypes, const LaunchShape &shape,

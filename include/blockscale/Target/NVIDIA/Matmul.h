@@ -71,6 +71,11 @@ public:
   /// Whether a tile asked for by attribute can be generated; says why not.
   virtual bool accepts(const MatmulProblem &problem, const Chip &chip,
                        const MatmulTile &tile, std::string &why) const = 0;
+  /// Whether its kernels can quantize the result, `block` columns of a row at a
+  /// time (MatmulEpilogue::quantized).
+  virtual bool quantizes(const MatmulTile &tile, int64_t block) const {
+    return false;
+  }
   /// `native, mma.m16n8k64 ...` or `emulated via ...`, without the tile.
   virtual std::string describe(const MatmulProblem &problem) const = 0;
   /// Writes the kernel and the launch.
