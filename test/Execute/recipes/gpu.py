@@ -10,7 +10,7 @@ random = np.random.default_rng(8)
 TEXT = """
 #te = #blockscale.recipe<te_nvfp4>
 func.func @all(%x: tensor<32x64xf32>, %w: tensor<32x64xf32>, %m: tensor<12x12xf32>, %z: tensor<8x24xf32>, %seed: tensor<i64>)
-    -> (tensor<32x32xf32>, tensor<2xf64>, tensor<32x64xf32>, tensor<8x24xf32>, tensor<32x64xf32>, tensor<16xi8>) {
+    -> (tensor<32x32xf32>, tensor<2xf64>, tensor<32x64xf32>, tensor<8x24xf32>, tensor<32x64xf32>, tensor<16xi8>, tensor<64xf32>) {
   %y = blockscale.linear forward(%x, %w : tensor<32x64xf32>, tensor<32x64xf32>)
       seed(%seed : tensor<i64>) recipe #blockscale.recipe<nvint> -> tensor<32x32xf32>
   %e = blockscale.quantization_error %x : tensor<32x64xf32> to #blockscale.format<nvfp4, block = 16x16>
@@ -23,9 +23,10 @@ func.func @all(%x: tensor<32x64xf32>, %w: tensor<32x64xf32>, %m: tensor<12x12xf3
       from #blockscale.format<mxfp4> {limit = 6.0 : f32}
   %d = blockscale.derive_seed %seed {site = 3} : tensor<i64>
   %g = blockscale.random_signs %d : tensor<i64> -> tensor<16xi8>
-  return %y, %e, %f, %r, %k, %g : tensor<32x32xf32>, tensor<2xf64>, tensor<32x64xf32>, tensor<8x24xf32>, tensor<32x64xf32>, tensor<16xi8>
+  %b, %c = blockscale.balance %w {block = 32, steps = 4} : tensor<32x64xf32> -> tensor<32x64xf32>, tensor<64xf32>
+  return %y, %e, %f, %r, %k, %g, %c : tensor<32x32xf32>, tensor<2xf64>, tensor<32x64xf32>, tensor<8x24xf32>, tensor<32x64xf32>, tensor<16xi8>, tensor<64xf32>
 }"""
-NAMES = ["product", "error", "fake_quantize", "rotation by a matrix", "mask", "signs"]
+NAMES = ["product", "error", "fake_quantize", "rotation by a matrix", "mask", "signs", "balance"]
 
 
 def compile_for(target, folder):
@@ -49,4 +50,4 @@ with tempfile.TemporaryDirectory() as folder:
                 check(f"{target} {name}", np.allclose(a, e, rtol=1e-5, atol=1e-5))
             else:
                 same(f"{target} {name}", a, e)
-finish(12)
+finish(14)

@@ -78,6 +78,9 @@ static std::string titleOf(RecipeAttr recipe) {
         ", amax held for " + std::to_string(recipe.getHeldPeriod()) + " steps";
   if (recipe.getLowRank())
     title += ", branch of rank " + std::to_string(recipe.getLowRank());
+  if (recipe.getBalanceSteps())
+    title += ", weight balanced in " +
+             std::to_string(recipe.getBalanceSteps()) + " steps";
   return title;
 }
 
