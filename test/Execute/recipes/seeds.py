@@ -2,6 +2,8 @@
 # RUN: %python %s
 """Derived seeds and random signs are those of their definitions, and no two
 draws share a seed."""
+import re
+
 from common import *
 
 SITES, SIZES = [0, 1, 7, 32768, 65535], [2, 3, 16, 30, 64, 256]
@@ -33,4 +35,27 @@ check("sites are far apart", closest >= 1 << 47, f"but got {closest}")
 # Fair coins: 5 sigma over 64 seeds of 256 signs.
 mean = np.mean([random_signs(derive_seed(9, s), 256) for s in range(64)])
 check("signs are fair", abs(mean) < 5 / np.sqrt(64 * 256), f"mean {mean}")
-finish(68)
+
+# A network of three layers: every draw of a step has a site of its own, also what
+# is left to the roles, in two functions that share a base.
+open_site = "#blockscale.site<#blockscale.format<mxfp4> by #blockscale.scale_rule<rceil>>"
+for recipe in ("te_nvfp4", "fp4_all_the_way", "mxfp4_training", "quartet", "nvint",
+               ", ".join(f"{role} = {open_site}" for role in ("dgrad_dy", "dgrad_w", "wgrad_dy", "wgrad_x"))):
+    x = "tensor<128x128xf32>"
+    masked = ("with(%x : tensor<128x128xf32>)", "with(%w : tensor<128x128xf32>)") if recipe == "quartet" else ("", "")
+    text = f"func.func @step(%x: {x}, %w: {x}, %dy: {x}, %seed: tensor<i64>) -> ({', '.join([x] * 9)}) {{\n"
+    for layer in range(3):
+        for name, role, a, b, other in (("y", "forward", "%x", "%w", ""), ("dx", "dgrad", "%dy", "%w", masked[0]),
+                                        ("dw", "wgrad", "%dy", "%x", masked[1])):
+            text += f"""  %{name}{layer} = blockscale.linear {role}({a}, {b} : {x}, {x}) {other} seed(%seed : tensor<i64>)
+      recipe #blockscale.recipe<{recipe}> {{layer = {layer}}} -> {x}\n"""
+    results = [f"%{name}{layer}" for layer in range(3) for name in ("y", "dx", "dw")]
+    text += f"  return {', '.join(results)} : {', '.join([x] * 9)}\n}}\n"
+    after, _ = rewrite(text, "--blockscale-stage-recipe", "--blockscale-stage-round")
+    sites = dict(re.findall(r"(%\w+) = blockscale.derive_seed %\w+ \{site = (\d+)", after))
+    drawn = [sites[name] for name in re.findall(r"round stochastic seed\((%\w+)", after)]
+    signs = [sites[name] for name in re.findall(r"random_signs (%\w+)", after)]
+    check(f"{recipe}: no draw shares its site", len(drawn + signs) == len(set(drawn + signs)), (drawn, signs))
+    check(f"{recipe}: there are draws", len(drawn + signs) >= 6, (drawn, signs))
+    check(f"{recipe}: nothing is open", "blockscale.role" not in after)
+finish(86)
