@@ -4,6 +4,8 @@
 run step by step, an op at a time, so that nothing is rewritten. Equal bits where
 equality is claimed, a bound elsewhere; random shapes, sizes, signs. Moves through
 other ops: rotation_moves.py."""
+import re
+
 from common import *
 
 random = np.random.default_rng(2)
@@ -96,6 +98,27 @@ func.func @product(%x: {t}, %w: {wt}) -> {yt} {{
     check("the pair goes", rotations_left(text) == 0)
     exact = x.astype(np.float64) @ w.T.astype(np.float64)
     same("product", compile(text).product(x, w), exact.astype(np.float32))
+
+# Large constants, of which parts are rotated at a time, by a matrix as well.
+for shape, axis, size, matrix in (((3, 80, 1100), 1, 16, False), ((5, 33, 2048), 2, 128, False), ((60, 700), 0, 12, True),
+                                  ((90, 2400), 1, 24, True), ((0, 64), 1, 32, False)):
+    x = random.standard_normal(shape).astype(np.float32)
+    m = np.linalg.qr(random.standard_normal((size, size)))[0].astype(np.float32)
+    t, mt = f"tensor<{'x'.join(map(str, shape))}xf32>", f"tensor<{size}x{size}xf32>"
+    by = f"matrix(%m : {mt})" if matrix else ""
+    text = ""
+    for name, arguments, prologue in (("kernel", f"%x: {t}, %m: {mt}", ""), ("folded", "", "".join(
+            f'%{v} = arith.constant dense<"0x{a.tobytes().hex()}"> : {k}\n  ' if a.size else
+            f"%{v} = arith.constant dense<> : {k}\n  " for v, a, k in (("x", x, t), ("m", m, mt))))):
+        text += f"""
+func.func @{name}({arguments}) -> {t} {{
+  {prologue}%y = blockscale.rotate %x {by} {{size = {size}, axis = {axis}{signs_text(draw_signs(size), True)}}} : {t}
+  return %y : {t}
+}}"""
+    text = text.replace(re.findall("signs = array<i8: [^>]*>", text)[1], re.findall("signs = array<i8: [^>]*>", text)[0])
+    check(f"{shape} is folded", rotations_by_function(text) == [1, 0])
+    library = compile(text)
+    same(f"constant {shape} along {axis}", bits(library.folded()), bits(library.kernel(x, m)))
 
 check("some of the three merge, some do not", set(merged) == {1, 3}, merged)
 

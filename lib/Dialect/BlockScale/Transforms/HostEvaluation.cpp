@@ -158,6 +158,28 @@ HostEvaluation::fakeQuantize(FormatAttr format, ScaleRuleAttr rule,
                                  extentsOf(type), rounding, seed, amax);
 }
 
+void HostEvaluation::rotate(std::vector<float> &x, RankedTensorType type,
+                            int64_t axis, unsigned size,
+                            const std::vector<int> &signs,
+                            const std::vector<float> &matrix, bool inverse) {
+  // Slices of all that is inside the axis, some 64 Ki values in a part.
+  std::vector<int64_t> shape(type.getShape().drop_front(axis));
+  int64_t slice = ShapedType::getNumElements(shape);
+  int64_t slices = slice == 0 ? 0 : int64_t(x.size()) / slice;
+  int64_t step = std::max<int64_t>(1, (1 << 16) / std::max<int64_t>(slice, 1));
+  shape.insert(shape.begin(), 0);
+  parallelFor(context, 0, (slices + step - 1) / step, [&](size_t part) {
+    int64_t first = int64_t(part) * step;
+    int64_t count = std::min(step, slices - first);
+    std::vector<int64_t> partShape = shape;
+    partShape[0] = count;
+    std::vector<float> values(x.begin() + first * slice,
+                              x.begin() + (first + count) * slice);
+    reference::rotateAlong(values, partShape, 1, size, signs, matrix, inverse);
+    llvm::copy(values, x.begin() + first * slice);
+  });
+}
+
 reference::Balanced HostEvaluation::balance(const std::vector<float> &w,
                                             RankedTensorType type,
                                             int64_t block, int64_t steps) {

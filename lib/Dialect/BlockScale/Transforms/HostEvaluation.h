@@ -32,6 +32,10 @@ public:
                                   const std::vector<float> &x,
                                   mlir::RankedTensorType type,
                                   std::optional<float> amax);
+  /// Runs of `size` along `axis`, in place (rotate_c*).
+  void rotate(std::vector<float> &x, mlir::RankedTensorType type, int64_t axis,
+              unsigned size, const std::vector<int> &signs,
+              const std::vector<float> &matrix, bool inverse);
   reference::Balanced balance(const std::vector<float> &w,
                               mlir::RankedTensorType type, int64_t block,
                               int64_t steps);

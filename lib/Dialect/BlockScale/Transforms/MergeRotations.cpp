@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ConstantTensors.h"
+#include "HostEvaluation.h"
 #include "RotationPatterns.h"
 
-#include "blockscale/Numerics/Reference.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -156,10 +156,11 @@ struct RotateConstant : OpRewritePattern<RotateOp> {
       return rewriter.notifyMatchFailure(op, "not a constant");
     std::vector<float> matrix;
     if (op.getMatrix()) {
-      ElementsAttr entries = getConstantTensor(op.getMatrix());
+      ElementsAttr constantMatrix = getConstantTensor(op.getMatrix());
+      auto entries = constantMatrix ? readFloats(constantMatrix) : std::nullopt;
       if (!entries)
         return rewriter.notifyMatchFailure(op, "the matrix is not constant");
-      matrix = *readFloats(entries);
+      matrix = std::move(*entries);
     }
     auto values = readFloats(constant);
     if (!values)
@@ -168,8 +169,9 @@ struct RotateConstant : OpRewritePattern<RotateOp> {
     std::vector<int> signs;
     if (auto own = op.getSigns())
       signs.assign(own->begin(), own->end());
-    reference::rotateAlong(*values, type.getShape().vec(), op.getRotationAxis(),
-                           op.getSize(), signs, matrix, op.getInverse());
+    HostEvaluation(op.getContext())
+        .rotate(*values, type, op.getRotationAxis(), op.getSize(), signs,
+                matrix, op.getInverse());
     rewriter.replaceOpWithNewOp<arith::ConstantOp>(op,
                                                    makeFloats(type, *values));
     return success();

@@ -166,3 +166,15 @@ func.func @introduce(%x: tensor<8x64xf32>, %w: tensor<16x64xf32>) -> tensor<8x16
       rhs(%wq, %ws : tensor<16x64xf4E2M1FN>, tensor<16x2xf8E8M0FNU> as #mxfp4) : tensor<8x16xf32>
   return %y : tensor<8x16xf32>
 }
+
+// -----
+
+// A matrix that is not loaded cannot be multiplied by.
+// CHECK-LABEL: func @absent_matrix
+//       CHECK: blockscale.rotate
+func.func @absent_matrix() -> tensor<4x24xf32> {
+  %x = arith.constant dense<1.0> : tensor<4x24xf32>
+  %m = arith.constant dense_resource<absent> : tensor<12x12xf32>
+  %y = blockscale.rotate %x matrix(%m : tensor<12x12xf32>) {size = 12} : tensor<4x24xf32>
+  return %y : tensor<4x24xf32>
+}
