@@ -36,8 +36,8 @@ struct MatmulCase {
   runtime::DataType result = runtime::DataType::F32;
   /// Operands' types and the region, or nothing. The region ends in a yield;
   /// the function gets the operands as %operand0, %operand1, ...
-  std::vector<std::string> operandTypes;
-  std::string epilogue;
+  std::vector<std::string> operandTypes = {};
+  std::string epilogue = {};
   /// Static extents, for tiled scales.
   int64_t staticM = -1, staticN = -1;
 
