@@ -37,12 +37,10 @@ ScaleResults::ScaleResults(ScaleOp scale, Operation *at) : scale(scale) {
   }
 }
 
-bool ScaleResults::onlyUsersOf(Value value) const {
-  return llvm::all_of(value.getUsers(), [&](Operation *user) {
-    return user == scale || llvm::any_of(fused, [&](const Fused &entry) {
-             return entry.op == user;
-           });
-  });
+bool ScaleResults::contains(Operation *op) const {
+  return op == scale || llvm::any_of(fused, [&](const Fused &entry) {
+           return entry.op == op;
+         });
 }
 
 Value kernels::emptyTensor(OpBuilder &builder, Location loc, Type type,
@@ -96,7 +94,9 @@ void ScaleResults::allocate(ConversionPatternRewriter &rewriter, Location loc,
   scales = *addResult(scale.getScales());
   zeros = addResult(scale.getZeros());
   // Factors that only fused quantizations use stay in registers.
-  if (scale.getEncode() && !onlyUsersOf(scale.getEncode()))
+  auto isContained = [&](Operation *user) { return contains(user); };
+  if (scale.getEncode() &&
+      !llvm::all_of(scale.getEncode().getUsers(), isContained))
     factors = addResult(scale.getEncode());
   if (Value tensorScale = scale.getTensorScale()) {
     ResultBuffer buffer =

@@ -203,7 +203,53 @@ func.func @f(%a: {a}) -> ({', '.join(types)}) {{
     check("there are barriers", count >= 5, f"got {count}")
 
 
+def amax_of_product(target, m, n, k, batch=(), tile=None):
+    """A rule that needs the largest magnitude of the product gets it from the
+    product's kernel; so does `amax`."""
+    dims = "".join(f"{d}x" for d in (*batch, m))
+    y, a = f"tensor<{dims}{n}xbf16>", f"tensor<{dims}{k}xbf16>"
+    b = f"tensor<{n}x{k}xbf16>"
+    blocks = -(-n // 16)
+    pad = " {pad}" if n % 16 else ""
+    q = f"tensor<{dims}{blocks * 16}xf4E2M1FN>"
+    s, e = (f"tensor<{dims}{blocks}x{t}>" for t in ("f8E4M3FN", "f32"))
+    lines = f"""
+  %s, %g, %e = blockscale.scale %y : {y} to #blockscale.format<nvfp4>
+      by #blockscale.scale_rule<two_level>{pad} -> {s}, tensor<f32>, {e}
+  %q = blockscale.quantize %y : {y} encode(%e : {e})
+      to #blockscale.format<nvfp4>{pad} -> {q}
+  %m = blockscale.amax %y : {y} -> tensor<f32>"""
+    types = f"{q}, {s}, tensor<f32>, tensor<f32>"
+    attribute = f"{{blockscale.tile = array<i64: {tile}>}}" if tile else ""
+    library, remarks = compile_for(target, f"""
+func.func @f(%a: {a}, %b: {b}) -> ({types}, {y}) {{
+  %y = blockscale.scaled_matmul lhs(%a : {a}) rhs(%b : {b}) {attribute} : {y}{lines}
+  return %q, %s, %g, %m, %y : {types}, {y}
+}}""")
+    name = f"amax of {target} {list(batch)} {m}x{n}x{k}"
+    check(f"{name}: remark", "its amax taken in the epilogue" in remarks[0],
+          remarks[0])
+    reference, _ = compile_for("cpu", f"""
+func.func @f(%y: {y}) -> ({types}) {{{lines}
+  return %q, %s, %g, %m : {types}
+}}""")
+    rng = np.random.default_rng([m, n, k])
+    *results, product = library.call("f", *(
+        blockscale.to_bf16(rng.standard_normal(shape).astype(np.float32))
+        for shape in ((*batch, m, k), (n, k))))
+    for part, got, wanted in zip(("codes", "scales", "tensor scale", "amax"),
+                                 results, reference.call("f", product)):
+        check(f"{name}: {part}",
+              np.asarray(got).tobytes() == np.asarray(wanted).tobytes())
+    largest = np.abs(blockscale.from_bf16(product)).max()
+    check(f"{name}: value", float(results[3]) == largest)
+
+
+for m, n in ((1, 64), (33, 70), (150, 131)):
+    amax_of_product("sm_80", m, n, 64)
+    amax_of_product("sm_120a", m, n, 96, batch=(3,))
+amax_of_product("sm_120a", 130, 200, 64, tile="128, 128, 64, 2")
 two_formats()
 if os.environ.get("BLOCKSCALE_GPU_DEVICE", "sim") == "sim":
     every_barrier_is_needed()
-finish(at_least=160)
+finish(at_least=200)

@@ -35,8 +35,8 @@ public:
   ScaleResults(ScaleOp scale, mlir::Operation *at);
 
   ScaleOp getScale() const { return scale; }
-  /// Whether every use of `value` is `scale` or one of the quantizations.
-  bool onlyUsersOf(mlir::Value value) const;
+  /// Whether `op` is `scale` or one of the quantizations.
+  bool contains(mlir::Operation *op) const;
 
   /// `sizes` are the source's, `amax` the flat buffer of its largest magnitude
   /// or null, for a format without tensor scale.

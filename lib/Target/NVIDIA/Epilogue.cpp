@@ -3,7 +3,6 @@
 #include "blockscale/Target/NVIDIA/Epilogue.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -45,6 +44,8 @@ std::string MatmulEpilogue::key() const {
   if (region)
     for (Operation &op : region->front())
       os << op << '|';
+  if (amax)
+    os << "amax|";
   if (quantized)
     os << "quantized|" << (out ? "stored|" : "") << quantized->key();
   return text;
@@ -52,8 +53,8 @@ std::string MatmulEpilogue::key() const {
 
 SmallVector<Type> MatmulEpilogue::argumentTypes() const {
   MLIRContext *context = resultType.getContext();
-  size_t pointers =
-      (out ? 1 : 0) + (c ? 1 : 0) + scalars.size() + operands.size();
+  size_t pointers = (out ? 1 : 0) + (c ? 1 : 0) + (amax ? 1 : 0) +
+                    scalars.size() + operands.size();
   SmallVector<Type> types(pointers, ThreadCode::globalPointer(context));
   if (needsBatchSizes())
     types.append(batchSizes.size(), IndexType::get(context));
@@ -68,6 +69,8 @@ SmallVector<Value> MatmulEpilogue::arguments() const {
     values.push_back(out);
   if (c)
     values.push_back(c);
+  if (amax)
+    values.push_back(amax);
   llvm::append_range(values, scalars);
   for (const Operand &operand : operands)
     values.push_back(operand.buffer);
@@ -89,6 +92,8 @@ MatmulEpilogue::Arguments MatmulEpilogue::split(ValueRange args) const {
     parts.out = take(1).front();
   if (c)
     parts.c = take(1).front();
+  if (amax)
+    parts.amax = take(1).front();
   parts.scalars = take(scalars.size());
   parts.operands = take(operands.size());
   parts.batchSizes = take(needsBatchSizes() ? batchSizes.size() : 0);
@@ -307,7 +312,7 @@ void MatmulEpilogue::emitTile(
     ThreadCode &code, ValueRange args, const State &state, Value shared,
     int64_t rows, int64_t cols, int64_t stride, int64_t threads,
     llvm::function_ref<Value(ThreadCode &, Value)> rowOf, Value col0) const {
-  constexpr int64_t lanes = 4;
+  constexpr int64_t lanes = kTileLanes;
   int64_t groups = cols / lanes;
   int64_t rowsAtOnce = threads / groups;
   Value thread = code.threadId();
@@ -320,7 +325,7 @@ void MatmulEpilogue::emitTile(
               Value vector =
                   inner.load(VectorType::get({lanes}, inner.f32()), place, 16);
               emit(inner, args, state, inner.unpack(vector), rowOf(inner, row),
-                   inner.add(col0, col), quantized ? place : Value());
+                   inner.add(col0, col), quantized || amax ? place : Value());
               return SmallVector<Value>();
             });
   if (!quantized)
@@ -328,51 +333,4 @@ void MatmulEpilogue::emitTile(
   code.barrier();
   quantizeTile(code, args, state, shared, rows, cols, stride, threads, rowOf,
                col0);
-}
-
-/// `x` where its columns, from `col` on, exist; zero elsewhere.
-static Value zeroPast(ThreadCode &code, Value x, Value col, Value cols) {
-  auto type = cast<VectorType>(x.getType());
-  auto indices = VectorType::get(type.getShape(), code.i32());
-  SmallVector<int32_t> lanes = llvm::to_vector(
-      llvm::seq<int32_t>(0, static_cast<int32_t>(type.getNumElements())));
-  Value lane = arith::ConstantOp::create(
-      code.builder, code.loc, DenseElementsAttr::get(indices, ArrayRef(lanes)));
-  Value left = vector::BroadcastOp::create(code.builder, code.loc, indices,
-                                           code.sub(cols, col));
-  return code.select(code.lt(lane, left), x, code.zero(type));
-}
-
-void MatmulEpilogue::quantizeTile(
-    ThreadCode &code, ValueRange args, const State &state, Value shared,
-    int64_t rows, int64_t cols, int64_t stride, int64_t threads,
-    llvm::function_ref<Value(ThreadCode &, Value)> rowOf, Value col0) const {
-  int64_t block = quantized->getScale().getFormat().getValue().blockCols;
-  assert(cols % block == 0 && "blocks within the tile");
-  bool whole = staticCols() && *staticCols() % block == 0;
-  // Neighbouring threads take rows, which lie in different banks.
-  code.loop(code.threadId(), code.constant(rows * cols / block), threads, {},
-            [&](ThreadCode &inner, Value item, ValueRange) {
-              Value staged = inner.rem(item, rows);
-              Value tileCol = inner.mul(inner.div(item, rows), block);
-              Value row = rowOf(inner, staged), col = inner.add(col0, tileCol);
-              Value inside = inner.band(inner.lt(row, state.rows),
-                                        inner.lt(col, state.cols));
-              inner.branch(inside, [&](ThreadCode &at) {
-                Value offset = at.add(at.mul(staged, stride), tileCol);
-                Value x = at.load(VectorType::get({block}, at.f32()),
-                                  at.element(shared, at.f32(), offset), 16);
-                if (!whole)
-                  x = zeroPast(at, x, col, state.cols);
-                auto index = [&](Value value) -> Value {
-                  return arith::IndexCastUIOp::create(
-                      at.builder, at.loc, at.builder.getIndexType(), value);
-                };
-                quantized->emitBlock(at.builder, at.loc, *kernelSet,
-                                     split(args).quantized, x,
-                                     index(state.batch), index(state.rows),
-                                     index(row), index(at.div(col, block)));
-              });
-              return SmallVector<Value>();
-            });
 }

@@ -41,6 +41,13 @@ private:
   quantizationOf(ScaledMatmulOp op, const MatmulSchedule &schedule,
                  ArrayRef<MatmulVariant> variants) const;
 
+  /// Makes the epilogue of `problem` take the largest magnitude of the result
+  /// if a user of `op` wants it; the tensor, or null.
+  Value takeAmax(ConversionPatternRewriter &rewriter, ScaledMatmulOp op,
+                 const MatmulSchedule &schedule,
+                 ArrayRef<MatmulVariant> variants,
+                 MatmulProblem &problem) const;
+
   GPUKernelSet &kernelSet;
   std::vector<std::unique_ptr<MatmulSchedule>> schedules;
 };
@@ -175,6 +182,38 @@ LowerScaledMatmul::quantizationOf(ScaledMatmulOp op,
   return nullptr;
 }
 
+/// The users of a product that need its largest magnitude.
+static SmallVector<Operation *> amaxUsers(ScaledMatmulOp op) {
+  SmallVector<Operation *> users;
+  for (Operation *user : op->getUsers()) {
+    auto scale = dyn_cast<ScaleOp>(user);
+    bool wants =
+        scale ? scale.getFormat().getValue().hasTensorScale && !scale.getAmax()
+              : isa<AmaxOp>(user);
+    if (wants && user->getBlock() == op->getBlock())
+      users.push_back(user);
+  }
+  return users;
+}
+
+Value LowerScaledMatmul::takeAmax(ConversionPatternRewriter &rewriter,
+                                  ScaledMatmulOp op,
+                                  const MatmulSchedule &schedule,
+                                  ArrayRef<MatmulVariant> variants,
+                                  MatmulProblem &problem) const {
+  bool canTake = llvm::all_of(variants, [&](const MatmulVariant &variant) {
+    return schedule.quantizes(variant.tile, /*block=*/1);
+  });
+  if (!canTake || amaxUsers(op).empty())
+    return {};
+  ResultBuffer amax =
+      allocateResult(rewriter, op.getLoc(), kernelSet,
+                     RankedTensorType::get({}, rewriter.getF32Type()), {});
+  kernelSet.fillZero(rewriter, op.getLoc(), amax.flat);
+  problem.epilogue.amax = amax.flat;
+  return amax.asTensor(rewriter, op.getLoc());
+}
+
 LogicalResult
 LowerScaledMatmul::matchAndRewrite(ScaledMatmulOp op, OpAdaptor adaptor,
                                    ConversionPatternRewriter &rewriter) const {
@@ -227,9 +266,16 @@ LowerScaledMatmul::matchAndRewrite(ScaledMatmulOp op, OpAdaptor adaptor,
     remark << ", its result quantized to "
            << scale.getFormat().getValue().text() << " in the epilogue";
   }
+  Value amax = takeAmax(rewriter, op, schedule, *variants, problem);
+  if (amax)
+    remark << ", its amax taken in the epilogue";
   auto resultType = op.getResult().getType();
   Value result;
-  if (quantized && quantized->onlyUsersOf(op.getResult())) {
+  bool isRead = llvm::any_of(op->getUsers(), [&](Operation *user) {
+    return !(quantized && quantized->contains(user)) &&
+           !(amax && isa<AmaxOp>(user));
+  });
+  if (!isRead && quantized) {
     result = emptyTensor(rewriter, loc, resultType, sizes);
     launch(rewriter, loc, kernelSet, schedule, problem, *variants);
   } else {
@@ -241,6 +287,14 @@ LowerScaledMatmul::matchAndRewrite(ScaledMatmulOp op, OpAdaptor adaptor,
   }
   if (quantized)
     quantized->replace(rewriter);
+  if (amax)
+    for (Operation *user : amaxUsers(op)) {
+      if (isa<AmaxOp>(user))
+        rewriter.replaceOp(user, amax);
+      else
+        rewriter.modifyOpInPlace(
+            user, [&] { cast<ScaleOp>(user).getAmaxMutable().assign(amax); });
+    }
   rewriter.replaceOp(op, result);
   return success();
 }

@@ -101,7 +101,10 @@ private:
              llvm::function_ref<void()> meanwhile);
   void bringFirst(ThreadCode &code);
   SmallVector<Value> accumulate(ThreadCode &code);
-  void finish(ThreadCode &code, ValueRange sums, const Place &place);
+  /// Writes a tile. `bits` are this thread's of the largest magnitude so far,
+  /// or null; they are returned.
+  Value finish(ThreadCode &code, ValueRange sums, const Place &place,
+               Value bits);
   void stageSums(ThreadCode &code, ValueRange sums);
 
   const MatmulProblem &problem;
@@ -205,33 +208,45 @@ void KernelWriter::stageSums(ThreadCode &code, ValueRange sums) {
     }
 }
 
-void KernelWriter::finish(ThreadCode &code, ValueRange sums,
-                          const Place &place) {
+Value KernelWriter::finish(ThreadCode &code, ValueRange sums,
+                           const Place &place, Value bits) {
   MatmulEpilogue::State state = problem.epilogue.begin(
       code, epilogueArgs, place.batch, rows, cols, alpha);
   size_t numSums = shape.fragmentsN() * 4;
   Value last = code.constant(shape.fragmentsM() - 1);
+  SmallVector<Value> carried(sums);
+  if (bits)
+    carried.push_back(bits);
   // One row of fragments after another, the next ones moving up.
-  code.loop(code.constant(0), code.constant(shape.fragmentsM()), 1, sums,
-            [&](ThreadCode &inner, Value fragment, ValueRange left) {
-              stageSums(inner, left.take_front(numSums));
-              inner.barrier();
-              auto rowOf = [&](ThreadCode &at, Value staged) {
-                Value warpRow = at.mul(at.shr(staged, 4), shape.warpRows());
-                Value inWarp = at.add(at.shl(fragment, 4), at.band(staged, 15));
-                return at.add(place.row, at.add(warpRow, inWarp));
-              };
-              problem.epilogue.emitTile(inner, epilogueArgs, state, staging,
-                                        stagedRows(shape), shape.n,
-                                        shape.n + kStagingPadding,
-                                        shape.threads(), rowOf, place.col);
-              // The next tile's first step has a barrier of its own.
-              inner.branch(inner.lt(fragment, last),
-                           [](ThreadCode &at) { at.barrier(); });
-              SmallVector<Value> next(left.drop_front(numSums));
-              llvm::append_range(next, left.take_front(numSums));
-              return next;
-            });
+  SmallVector<Value> results =
+      code.loop(code.constant(0), code.constant(shape.fragmentsM()), 1, carried,
+                [&](ThreadCode &inner, Value fragment, ValueRange values) {
+                  ValueRange left = values.take_front(sums.size());
+                  stageSums(inner, left.take_front(numSums));
+                  inner.barrier();
+                  auto rowOf = [&](ThreadCode &at, Value staged) {
+                    Value warpRow = at.mul(at.shr(staged, 4), shape.warpRows());
+                    Value inWarp =
+                        at.add(at.shl(fragment, 4), at.band(staged, 15));
+                    return at.add(place.row, at.add(warpRow, inWarp));
+                  };
+                  int64_t rowCount = stagedRows(shape),
+                          stride = shape.n + kStagingPadding;
+                  problem.epilogue.emitTile(inner, epilogueArgs, state, staging,
+                                            rowCount, shape.n, stride,
+                                            shape.threads(), rowOf, place.col);
+                  SmallVector<Value> next(left.drop_front(numSums));
+                  llvm::append_range(next, left.take_front(numSums));
+                  if (bits)
+                    next.push_back(problem.epilogue.amaxOfTile(
+                        inner, state, values.back(), staging, rowCount, shape.n,
+                        stride, shape.threads(), rowOf, place.col));
+                  // The next tile's first step has a barrier of its own.
+                  inner.branch(inner.lt(fragment, last),
+                               [](ThreadCode &at) { at.barrier(); });
+                  return next;
+                });
+  return bits ? results.back() : Value();
 }
 
 void KernelWriter::write(ThreadCode &code, ValueRange args) {
@@ -261,23 +276,30 @@ void KernelWriter::write(ThreadCode &code, ValueRange args) {
   Value block = code.blockId(), blocks = code.gridSize();
   beginSources(code, placeOf(code, block));
   bringFirst(code);
-  code.loop(block, tiles, blocks, {},
-            [&](ThreadCode &inner, Value tile, ValueRange) {
-              Place place = placeOf(inner, tile);
-              beginSources(inner, place);
-              multiplier.beginTile(inner);
-              SmallVector<Value> sums = accumulate(inner);
-              // Nobody reads the stages any more.
-              inner.waitForCopies(0);
-              inner.barrier();
-              Value next = inner.add(tile, blocks);
-              inner.branch(inner.lt(next, tiles), [&](ThreadCode &branch) {
-                beginSources(branch, placeOf(branch, next));
-                bringFirst(branch);
-              });
-              finish(inner, sums, place);
-              return SmallVector<Value>();
-            });
+  SmallVector<Value> initial;
+  if (problem.epilogue.amax)
+    initial.push_back(code.constant(0));
+  SmallVector<Value> bits =
+      code.loop(block, tiles, blocks, initial,
+                [&](ThreadCode &inner, Value tile, ValueRange carried) {
+                  Place place = placeOf(inner, tile);
+                  beginSources(inner, place);
+                  multiplier.beginTile(inner);
+                  SmallVector<Value> sums = accumulate(inner);
+                  // Nobody reads the stages any more.
+                  inner.waitForCopies(0);
+                  inner.barrier();
+                  Value next = inner.add(tile, blocks);
+                  inner.branch(inner.lt(next, tiles), [&](ThreadCode &branch) {
+                    beginSources(branch, placeOf(branch, next));
+                    bringFirst(branch);
+                  });
+                  Value amax = finish(inner, sums, place,
+                                      carried.empty() ? Value() : carried[0]);
+                  return amax ? SmallVector<Value>{amax} : SmallVector<Value>();
+                });
+  if (!bits.empty())
+    problem.epilogue.storeAmax(code, epilogueArgs, bits[0]);
 }
 
 void nvidia::generateTiledMatmul(OpBuilder &builder, Location loc,

@@ -4,7 +4,8 @@
 // What every GPU matmul does with its accumulators, in this order (rules
 // matmul_* in docs/Spec.md): fl(acc * alpha), alpha the product of the scalars;
 // fl(... + C); the op's epilogue region; rounding to the result's type. The
-// rounded result may then be quantized where it is (emitTile() only).
+// rounded result may then be quantized where it is (emitTile() only), and its
+// largest magnitude taken.
 //
 // On the host: fill in a MatmulEpilogue, make the kernel with argumentTypes()
 // after the schedule's own arguments, launch it with arguments(). In the
@@ -48,6 +49,7 @@ public:
   mlir::Region *region = nullptr;
   mlir::RankedTensorType resultType;
   llvm::SmallVector<mlir::Value> batchSizes; ///< Of the result, index.
+  mlir::Value amax; ///< Flat memref of an f32 that begins as zero, or null.
   /// What the result is quantized to, if it is, by `kernelSet`'s kernels.
   std::shared_ptr<kernels::ScaleResults> quantized;
   const kernels::KernelSet *kernelSet = nullptr;
@@ -94,10 +96,26 @@ public:
         col0);
   }
 
+  /// The bits of the largest magnitude that a thread has seen, `bits` before,
+  /// of the tile that emitTile() with the same arguments has just finished.
+  mlir::Value
+  amaxOfTile(ThreadCode &code, const State &state, mlir::Value bits,
+             mlir::Value shared, int64_t rows, int64_t cols, int64_t stride,
+             int64_t threads,
+             llvm::function_ref<mlir::Value(ThreadCode &, mlir::Value)> rowOf,
+             mlir::Value col0) const;
+  /// Adds every thread's bits to the result's amax. All threads of a warp call
+  /// it together.
+  void storeAmax(ThreadCode &code, mlir::ValueRange args,
+                 mlir::Value bits) const;
+
 private:
+  /// Neighbouring columns that a thread finishes of a tile.
+  static constexpr int64_t kTileLanes = 4;
+
   /// The kernel's arguments.
   struct Arguments {
-    mlir::Value out, c;
+    mlir::Value out, c, amax;
     mlir::ValueRange scalars, operands, batchSizes, quantized;
   };
   Arguments split(mlir::ValueRange args) const;
