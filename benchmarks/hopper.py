@@ -3,14 +3,20 @@
 
   benchmarks/hopper.py build DIR [NxK ...]   compile (needs LLVM), 8192x8192
   benchmarks/hopper.py run DIR [NxK ...]     time (needs a GPU and PyTorch)
+    --rows 16,2048    only these M
+    --only mxfp4_both,nvfp4_weights   only these jobs
+    --no-triton       without the Triton peers, which take long to compile
 
 Each row is the median of 9 replays of a CUDA graph of 16 or more calls, over
 input sets that together exceed the L2 cache, in the same process for everyone.
 Every result is compared with float64. `of the floor`: the time that the bytes
 that must be moved (at the bandwidth of a copy) or the multiplications (at
-cuBLAS's rate for many rows) take at least, over the row's time.
+cuBLAS's rate for many rows: of FP8 where both sides are mxfp4, else of bf16)
+take at least, over the row's time.
 docs/Performance.md has the figures of one card.
 """
+import argparse
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -128,50 +134,75 @@ def median(torch, call, inputs):
     return sorted(times[3:])[4]
 
 
-def triton_peer():
-    """bf16 x mxfp4 by tl.dot_scaled, or nothing without Triton."""
-    try:
+class TritonPeers:
+    """mxfp4 weights by tl.dot_scaled, times bf16 or times mxfp4."""
+
+    def __init__(self):
         import triton
         import triton.language as tl
-    except ImportError:
-        return None
+        configs = [triton.Config({"BM": bm, "BN": bn, "BK": bk}, num_warps=w,
+                                 num_stages=s)
+                   for bm, bn, bk, w, s in
+                   [(16, 64, 128, 4, 4), (64, 128, 128, 4, 3),
+                    (128, 128, 64, 8, 3), (128, 128, 128, 8, 3)]]
 
-    configs = [triton.Config({"BM": bm, "BN": bn, "BK": bk}, num_warps=w,
-                             num_stages=s)
-               for bm, bn, bk, w, s in
-               [(16, 64, 128, 4, 4), (16, 128, 128, 4, 3), (64, 128, 128, 4, 3),
-                (128, 128, 64, 8, 3), (128, 128, 128, 8, 3),
-                (128, 256, 64, 8, 3)]]
+        # tl is a name that a kernel finds among its module's only.
+        globals()["tl"] = tl
 
-    @triton.autotune(configs=configs, key=["M", "N", "K"])
-    @triton.jit
-    def kernel(x, w, s, y, M, N, K, BM: tl.constexpr, BN: tl.constexpr,
-               BK: tl.constexpr):
-        m = tl.program_id(0) * BM + tl.arange(0, BM)
-        n = tl.program_id(1) * BN + tl.arange(0, BN)
-        acc = tl.zeros((BM, BN), dtype=tl.float32)
-        for k0 in range(0, K, BK):
-            k = k0 + tl.arange(0, BK)
-            a = tl.load(x + m[:, None] * K + k[None, :],
-                        mask=m[:, None] < M, other=0.0)
-            kp = k0 // 2 + tl.arange(0, BK // 2)
-            b = tl.load(w + n[None, :] * (K // 2) + kp[:, None])
-            ks = k0 // 32 + tl.arange(0, BK // 32)
-            scale = tl.load(s + n[:, None] * (K // 32) + ks[None, :])
-            acc = tl.dot_scaled(a, None, "bf16", b, scale, "e2m1", acc)
-        tl.store(y + m[:, None] * N + n[None, :], acc.to(tl.bfloat16),
-                 mask=m[:, None] < M)
+        @triton.autotune(configs=configs, key=["M", "N", "K", "PACKED"])
+        @triton.jit
+        def kernel(x, xs, w, s, y, M, N, K, PACKED: tl.constexpr,
+                   BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+            m = (tl.program_id(0) * BM + tl.arange(0, BM)) % M
+            n = tl.program_id(1) * BN + tl.arange(0, BN)
+            acc = tl.zeros((BM, BN), dtype=tl.float32)
+            for k0 in range(0, K, BK):
+                kp = k0 // 2 + tl.arange(0, BK // 2)
+                ks = k0 // 32 + tl.arange(0, BK // 32)
+                b = tl.load(w + n[None, :] * (K // 2) + kp[:, None])
+                scale = tl.load(s + n[:, None] * (K // 32) + ks[None, :])
+                if PACKED:
+                    a = tl.load(x + m[:, None] * (K // 2) + kp[None, :])
+                    sa = tl.load(xs + m[:, None] * (K // 32) + ks[None, :])
+                    acc = tl.dot_scaled(a, sa, "e2m1", b, scale, "e2m1", acc)
+                else:
+                    k = k0 + tl.arange(0, BK)
+                    a = tl.load(x + m[:, None] * K + k[None, :])
+                    acc = tl.dot_scaled(a, None, "bf16", b, scale, "e2m1", acc)
+            rows = tl.program_id(0) * BM + tl.arange(0, BM)
+            tl.store(y + rows[:, None] * N + n[None, :], acc.to(tl.bfloat16),
+                     mask=rows[:, None] < M)
+        self.kernel, self.cdiv = kernel, triton.cdiv
 
-    def call(x, w, s, y):
-        M, K = x.shape
-        N = w.shape[0]
-        kernel[lambda c: (triton.cdiv(M, c["BM"]), triton.cdiv(N, c["BN"]))](
-            x, w, s, y, M, N, K)
+    def call(self, x, xs, w, s, y):
+        """`xs`: the scales of packed x, or None."""
+        m, n = y.shape
+        packed = xs is not None
+        self.kernel[lambda c: (self.cdiv(m, c["BM"]), self.cdiv(n, c["BN"]))](
+            x, xs if packed else x, w, s, y, m, n, 2 * w.shape[1], packed)
         return y
-    return call
+
+    def time(self, torch, x, xs, weights, y, expected):
+        """Text; a peer's failure is a result."""
+        try:
+            wrong = difference(self.call(x, xs, weights[0].codes,
+                                         weights[0].scales, y), expected)
+            if not wrong < 4e-3:
+                return f"is wrong ({wrong:.1e})"
+            us = median(torch, self.call,
+                        [(x, xs, w.codes, w.scales, y) for w in weights])
+            return f"{us:.1f}"
+        except Exception as error:
+            return f"fails: {type(error).__name__}"
 
 
-def run(folder, shapes):
+def difference(actual, expected):
+    """Relative; `expected` has the last rows."""
+    actual = actual[-len(expected):].double()
+    return ((actual - expected).norm() / expected.norm()).item()
+
+
+def run(folder, shapes, options):
     import torch
 
     import blockscale
@@ -182,76 +213,121 @@ def run(folder, shapes):
     del big, other
     print(f"{torch.cuda.get_device_name()}, a copy moves "
           f"{bandwidth / 1e6:.2f} TB/s; microseconds (times cuBLAS bf16)")
-    dot_scaled = triton_peer()
+    peers = None
+    if not options.no_triton:
+        try:
+            peers = TritonPeers()
+        except ImportError:
+            print("Triton is not installed: no such peers")
     for n, k in shapes:
         library = blockscale.load(folder / f"{n}x{k}.so", device="cuda")
-        check_and_time(torch, library, dot_scaled, n, k, bandwidth)
+        Shape(torch, library, peers, n, k, bandwidth, options).run()
 
 
-def check_and_time(torch, library, dot_scaled, n, k, bandwidth):
-    sets = max(2, min(12, int(4e8 / (n * k / 2))))
-    plain = [torch.randn(n, k, device="cuda").bfloat16()
-             for _ in range(max(2, sets // 4))]
-    half = [p.to(torch.float8_e4m3fn) for p in plain]
-    one = torch.tensor(1.0, device="cuda")
-    weights = {fmt: [Operand(torch, fmt, n, k) for _ in range(sets)]
-               for fmt in FORMATS}
-    exact = {fmt: w[0].values() for fmt, w in weights.items()}
-    many = torch.randn(max(ROWS), k, device="cuda").bfloat16()
-    rate = many.numel() * n / median(torch, torch.nn.functional.linear,
-                                     [(many, p) for p in plain])
-    del many
-    for m in ROWS:
-        x = torch.randn(m, k, device="cuda").bfloat16()
-        cublas = median(torch, torch.nn.functional.linear,
-                        [(x, p) for p in plain])
-        line = f"{n}x{k} M={m:5d}  cuBLAS bf16 {cublas:8.1f}"
-        if m >= 16:
-            def fp8(a, b):
-                return torch._scaled_mm(a, b.t(), one, one,
-                                        out_dtype=torch.bfloat16)
-            fp8_time = median(torch, fp8,
-                              [(x.to(torch.float8_e4m3fn), h) for h in half])
-            line += f", fp8 {fp8_time:7.1f}"
-        if dot_scaled:
-            y = torch.empty(m, n, device="cuda", dtype=torch.bfloat16)
-            try:
-                triton_time = median(torch, dot_scaled,
-                                     [(x, w.codes, w.scales, y)
-                                      for w in weights["mxfp4"]])
-                line += f", Triton bf16 x mxfp4 {triton_time:7.1f}"
-            except Exception as error:  # A peer's failure is a result.
-                line += f", Triton fails: {type(error).__name__}"
-        print(line, flush=True)
-        rows = torch.arange(m, device="cuda")[-256:]
-        for fmt in FORMATS:
-            for kind in ("weights", "both", "from_bf16"):
-                call = getattr(library, f"{fmt}_{kind}")
-                a = Operand(torch, fmt, m, k) if kind == "both" else None
-                first = a.arrays if a else [x]
-                y = torch.as_tensor(call(*first, *weights[fmt][0].arrays),
-                                    device="cuda").view(torch.bfloat16)
-                # From bf16, the quantization's own error is in it.
-                values = a.values(rows) if a else x[rows].double()
-                reference = values @ exact[fmt].T
-                error = ((y[rows].double() - reference).norm() /
-                         reference.norm()).item()
-                limit = 0.2 if kind == "from_bf16" else 4e-3
-                us = median(torch, call, [(*first, *w.arrays)
-                                          for w in weights[fmt]])
-                size = n * k * (0.5 + 1 / FORMATS[fmt][2]) + 2 * m * (n + k)
-                floor = max(size / bandwidth, m * n * k / rate)
-                print(f"  {fmt + ' ' + kind:18} {us:8.1f} ({cublas / us:4.2f}) "
-                      f"{floor / us:4.0%} of the floor, error {error:.1e}"
-                      f"{'' if error < limit else '  WRONG'}", flush=True)
+class Shape:
+    """All jobs and peers of one N x K."""
+
+    def __init__(self, torch, library, peers, n, k, bandwidth, options):
+        self.torch, self.library, self.peers = torch, library, peers
+        self.n, self.k, self.bandwidth, self.options = n, k, bandwidth, options
+        sets = max(2, min(12, int(4e8 / (n * k / 2))))
+        self.plain = [torch.randn(n, k, device="cuda").bfloat16()
+                      for _ in range(max(2, sets // 4))]
+        self.eighths = [p.to(torch.float8_e4m3fn) for p in self.plain]
+        self.weights = {fmt: [Operand(torch, fmt, n, k) for _ in range(sets)]
+                        for fmt in FORMATS}
+        self.exact = {fmt: w[0].values() for fmt, w in self.weights.items()}
+        # Multiplications a microsecond.
+        x = self.activations(max(ROWS))
+        work = x.numel() * n
+        self.rates = {"bf16": work / self.bf16(x), "fp8": work / self.fp8(x)}
+
+    def activations(self, m):
+        return self.torch.randn(m, self.k, device="cuda").bfloat16()
+
+    def bf16(self, x):
+        return median(self.torch, self.torch.nn.functional.linear,
+                      [(x, p) for p in self.plain])
+
+    def fp8(self, x):
+        torch = self.torch
+        one = torch.tensor(1.0, device="cuda")
+
+        def multiply(a, b):
+            return torch._scaled_mm(a, b.t(), one, one,
+                                    out_dtype=torch.bfloat16)
+        x = x.to(torch.float8_e4m3fn)
+        return median(torch, multiply, [(x, p) for p in self.eighths])
+
+    def run(self):
+        for m in self.options.rows:
+            x = self.activations(m)
+            given = {fmt: Operand(self.torch, fmt, m, self.k)
+                     for fmt in FORMATS}
+            cublas = self.bf16(x)
+            line = f"{self.n}x{self.k} M={m:5d}  cuBLAS bf16 {cublas:8.1f}"
+            if m % 16 == 0:  # Others are refused.
+                line += f", fp8 {self.fp8(x):7.1f}"
+            print(line, flush=True)
+            for fmt in FORMATS:
+                for kind in ("weights", "both", "from_bf16"):
+                    if re.fullmatch(self.options.only, f"{fmt}_{kind}"):
+                        self.job(fmt, kind, m, x, given[fmt], cublas)
+            if self.peers:
+                self.triton(x, given["mxfp4"])
+
+    def job(self, fmt, kind, m, x, given, cublas):
+        torch, n, k = self.torch, self.n, self.k
+        call = getattr(self.library, f"{fmt}_{kind}")
+        first = given.arrays if kind == "both" else [x]
+        weights = self.weights[fmt]
+        y = torch.as_tensor(call(*first, *weights[0].arrays),
+                            device="cuda").view(torch.bfloat16)
+        values = given.values(slice(-256, None)) if kind == "both" \
+            else x[-256:].double()
+        error = difference(y, values @ self.exact[fmt].T)
+        # From bf16, the quantization's own error is in it.
+        limit = 0.2 if kind == "from_bf16" else 4e-3
+        us = median(torch, call, [(*first, *w.arrays) for w in weights])
+        packed = 0.5 + 1 / FORMATS[fmt][2]
+        size = n * k * packed + 2 * m * n
+        size += m * k * (packed if kind == "both" else 2)
+        fp8 = fmt == "mxfp4" and kind != "weights"
+        floor = max(size / self.bandwidth,
+                    m * n * k / self.rates["fp8" if fp8 else "bf16"])
+        print(f"  {fmt + ' ' + kind:18} {us:8.1f} ({cublas / us:4.2f}) "
+              f"{floor / us:4.0%} of the floor, error {error:.1e}"
+              f"{'' if error < limit else '  WRONG'}", flush=True)
+
+    def triton(self, x, given):
+        y = self.torch.empty(len(x), self.n, device="cuda",
+                             dtype=self.torch.bfloat16)
+        weights, exact = self.weights["mxfp4"], self.exact["mxfp4"].T
+        last = slice(-256, None)
+        for name, a, scales, values in (
+                ("bf16", x, None, x[last].double()),
+                ("mxfp4", given.codes, given.scales, given.values(last))):
+            print(f"  Triton {name} x mxfp4", self.peers.time(
+                self.torch, a, scales, weights, y, values @ exact), flush=True)
 
 
 def main():
-    if len(sys.argv) < 3 or sys.argv[1] not in ("build", "run"):
-        sys.exit(__doc__)
-    shapes = [tuple(map(int, text.split("x"))) for text in
-              sys.argv[3:] or ["8192x8192"]]
-    (build if sys.argv[1] == "build" else run)(Path(sys.argv[2]), shapes)
+    parser = argparse.ArgumentParser(
+        usage=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", choices=("build", "run"))
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("shapes", nargs="*", default=["8192x8192"])
+    parser.add_argument("--rows", default=",".join(map(str, ROWS)))
+    parser.add_argument("--only", default=".*")
+    parser.add_argument("--no-triton", action="store_true")
+    options = parser.parse_args()
+    options.rows = [int(m) for m in options.rows.split(",")]
+    options.only = options.only.replace(",", "|")
+    shapes = [tuple(map(int, text.split("x"))) for text in options.shapes]
+    if options.command == "build":
+        build(options.folder, shapes)
+    else:
+        run(options.folder, shapes, options)
 
 
 if __name__ == "__main__":

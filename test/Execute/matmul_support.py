@@ -49,9 +49,9 @@ atexit.register(_folder.cleanup)
 _count = 0
 
 
-def compile_for(target, text):
+def compile_for(target, text, edit=None):
     """The library of a module for a chip, on the simulator, or for the CPU; and
-    the remarks."""
+    the remarks. `edit` changes the library's bytes."""
     global _count
     _count += 1
     source = Path(_folder.name) / f"{_count}.mlir"
@@ -62,6 +62,8 @@ def compile_for(target, text):
          f"--target={target}"], text=True, capture_output=True)
     if done.returncode:
         raise SystemExit(f"{text}\n{done.stderr}")
+    if edit:
+        library.write_bytes(edit(library.read_bytes()))
     remarks = [line.split("remark: ")[1] for line in done.stderr.splitlines()
                if "remark: " in line]
     device = "cpu" if target == "cpu" else os.environ.get(

@@ -8,6 +8,9 @@
 using namespace mlir;
 using namespace blockscale::nvidia;
 
+/// Rows of a tile that a thread reads before it stores them.
+static constexpr int64_t kRowsTogether = 4;
+
 /// Whether an operand of `type` differs along dimension `fromRight` (0: the
 /// columns) of the result.
 static bool variesAlong(RankedTensorType type, int64_t fromRight) {
@@ -130,6 +133,9 @@ MatmulEpilogue::State MatmulEpilogue::begin(ThreadCode &code, ValueRange args,
   state.alpha = alpha;
   state.batch = batch;
   state.rows = rows;
+  // What is known when compiled makes addresses cheap.
+  if (std::optional<int64_t> known = staticCols())
+    cols = code.constant(*known);
   state.cols = cols;
   Value rows64 = code.wide(rows), cols64 = code.wide(cols);
   state.outBase = code.mul(code.mul(code.wide(batch), rows64), cols64);
@@ -311,23 +317,36 @@ void MatmulEpilogue::emit(ThreadCode &outer, ValueRange args,
 void MatmulEpilogue::emitTile(
     ThreadCode &code, ValueRange args, const State &state, Value shared,
     int64_t rows, int64_t cols, int64_t stride, int64_t threads,
-    llvm::function_ref<Value(ThreadCode &, Value)> rowOf, Value col0) const {
+    llvm::function_ref<Value(ThreadCode &, Value)> rowOf, Value col0,
+    Value thread) const {
   constexpr int64_t lanes = kTileLanes;
   int64_t groups = cols / lanes;
   int64_t rowsAtOnce = threads / groups;
-  Value thread = code.threadId();
+  if (!thread)
+    thread = code.threadId();
   Value col = code.mul(code.rem(thread, groups), lanes);
   Value first = code.div(thread, groups);
-  code.loop(first, code.constant(rows), rowsAtOnce, {},
-            [&](ThreadCode &inner, Value row, ValueRange) {
-              Value offset = inner.add(inner.mul(row, stride), col);
-              Value place = inner.element(shared, inner.f32(), offset);
-              Value vector =
-                  inner.load(VectorType::get({lanes}, inner.f32()), place, 16);
-              emit(inner, args, state, inner.unpack(vector), rowOf(inner, row),
-                   inner.add(col0, col), quantized || amax ? place : Value());
-              return SmallVector<Value>();
-            });
+  // Several rows are under way at once, if that doesn't repeat much code.
+  int64_t together = region ? 1 : kRowsTogether;
+  while (together > 1 && rows % (rowsAtOnce * together))
+    together /= 2;
+  code.loop(
+      first, code.constant(rows), rowsAtOnce * together, {},
+      [&](ThreadCode &inner, Value row, ValueRange) {
+        SmallVector<Value> places, vectors;
+        for (int64_t i = 0; i < together; ++i) {
+          Value offset =
+              inner.add(inner.mul(inner.add(row, i * rowsAtOnce), stride), col);
+          places.push_back(inner.element(shared, inner.f32(), offset));
+          vectors.push_back(inner.load(VectorType::get({lanes}, inner.f32()),
+                                       places.back(), 16));
+        }
+        for (int64_t i = 0; i < together; ++i)
+          emit(inner, args, state, inner.unpack(vectors[i]),
+               rowOf(inner, inner.add(row, i * rowsAtOnce)),
+               inner.add(col0, col), quantized || amax ? places[i] : Value());
+        return SmallVector<Value>();
+      });
   if (!quantized)
     return;
   code.barrier();

@@ -61,7 +61,8 @@ std::string MatmulProblem::key() const {
 
 std::string MatmulTile::text() const {
   std::string text;
-  llvm::raw_string_ostream(text)
-      << "tile " << m << 'x' << n << 'x' << k << ", " << stages << " stages";
+  llvm::raw_string_ostream(text) << "tile " << m << 'x' << n << 'x' << k
+                                 << (operands.empty() ? "" : " of " + operands)
+                                 << ", " << stages << " stages";
   return text;
 }

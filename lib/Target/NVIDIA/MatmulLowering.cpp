@@ -119,6 +119,12 @@ LowerScaledMatmul::decide(ScaledMatmulOp op, const MatmulSchedule &schedule,
     return op.emitOpError("expects ")
            << kTileAttr << " = array<i64: m, n, k, stages>, but got " << asked;
   MatmulTile tile{sizes[0], sizes[1], sizes[2], sizes[3]};
+  if (auto operands = op->getAttrOfType<StringAttr>(kOperandsAttr))
+    tile.operands = operands.str();
+  if (!schedule.hasOperands(problem, tile.operands))
+    return op.emitOpError("expects ")
+           << kOperandsAttr << " that this product has a kernel for, but got '"
+           << tile.operands << "'";
   std::string why;
   if (!schedule.accepts(problem, chip, tile, why))
     return op.emitOpError(why) << ", but got " << tile.text();
@@ -252,7 +258,7 @@ LowerScaledMatmul::matchAndRewrite(ScaledMatmulOp op, OpAdaptor adaptor,
   InFlightDiagnostic remark = op.emitRemark()
                               << "scaled_matmul " << problem.lhs.text() << " x "
                               << problem.rhs.text() << ": "
-                              << schedule.describe(problem) << ", "
+                              << schedule.describe(problem, *variants) << ", "
                               << describe(*variants);
   auto quantized = quantizationOf(op, schedule, *variants);
   if (quantized) {

@@ -149,7 +149,8 @@ struct BlockScaledMatmul : MatmulSchedule {
   bool quantizes(const MatmulTile &tile, int64_t block) const override {
     return tile.n % block == 0;
   }
-  std::string describe(const MatmulProblem &problem) const override;
+  std::string describe(const MatmulProblem &problem,
+                       ArrayRef<MatmulVariant>) const override;
   void generate(OpBuilder &builder, Location loc, GPUKernelSet &kernelSet,
                 const MatmulProblem &problem,
                 const MatmulTile &tile) const override;
@@ -223,7 +224,8 @@ void BlockScaledMultiplier::multiply(ThreadCode &code, Value stageA,
   }
 }
 
-std::string BlockScaledMatmul::describe(const MatmulProblem &problem) const {
+std::string BlockScaledMatmul::describe(const MatmulProblem &problem,
+                                        ArrayRef<MatmulVariant>) const {
   const Atom &atom = *findAtom(problem);
   std::string text = "native, " + atom.text.str();
   if (atom.inBytes)

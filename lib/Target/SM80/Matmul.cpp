@@ -40,7 +40,8 @@ struct DequantizingMatmul : MatmulSchedule {
   bool quantizes(const MatmulTile &tile, int64_t block) const override {
     return tile.n % block == 0;
   }
-  std::string describe(const MatmulProblem &problem) const override;
+  std::string describe(const MatmulProblem &problem,
+                       ArrayRef<MatmulVariant>) const override;
   void generate(OpBuilder &builder, Location loc, GPUKernelSet &kernelSet,
                 const MatmulProblem &problem,
                 const MatmulTile &tile) const override;
@@ -84,7 +85,8 @@ static bool isExact(const MatmulSide &side) {
   return significantBits(side) <= 8;
 }
 
-std::string DequantizingMatmul::describe(const MatmulProblem &problem) const {
+std::string DequantizingMatmul::describe(const MatmulProblem &problem,
+                                         ArrayRef<MatmulVariant>) const {
   bool plain = !problem.lhs.format && !problem.rhs.format &&
                isExact(problem.lhs) && isExact(problem.rhs);
   std::string text =

@@ -12,7 +12,7 @@ using namespace blockscale::sm90;
 using blockscale::kernels::IndexMath;
 using nvidia::ThreadCode;
 
-static constexpr int64_t kThreads = 256;
+static constexpr int64_t kThreads = 256, kBlocksIfSet = 1024;
 
 /// The four registers of WeightFormat::decodeUnit in the order of memory.
 static SmallVector<Value>
@@ -25,8 +25,9 @@ inMemoryOrder(HopperCode &c, const WeightFormat &format, ArrayRef<Value> unit) {
           c.pairLow(unit[2], unit[3]), c.pairHigh(unit[2], unit[3])};
 }
 
-/// A thread does one run. Arguments: elements, scales, rows of a batch, number
-/// of runs, result.
+/// A thread does a run, and others a grid further. Arguments: elements, scales,
+/// rows of a batch, number of runs, result, and maybe a word: nothing happens
+/// if it is zero.
 static void emitBody(HopperCode c, const WeightFormat &format,
                      RankedTensorType scalesType, int64_t cols,
                      ValueRange args) {
@@ -34,39 +35,47 @@ static void emitBody(HopperCode c, const WeightFormat &format,
     return arith::IndexCastUIOp::create(c.builder, c.loc,
                                         c.builder.getIndexType(), value);
   };
-  Value item = c.add(c.mul(c.blockId(), kThreads), c.threadId());
-  c.branch(c.lt(item, c.narrow(args[3])), [&](ThreadCode &inner) {
-    HopperCode h(inner);
-    int64_t runs = cols / format.run();
-    Value line = h.div(item, runs);
-    Value k = h.mul(h.rem(item, runs), format.run());
-    Value rows = h.narrow(args[2]);
-    Value offset =
-        kernels::ScaleAddress(scalesType)
-            .offset(h.builder, h.loc, index(h.div(line, rows)), args[2],
-                    index(h.rem(line, rows)), index(h.div(k, format.block())));
-    Value yes = arith::ConstantOp::create(h.builder, h.loc,
-                                          h.builder.getBoolAttr(true));
-    SmallVector<Value> words =
-        h.streamWords(h.at(args[0], h.mul(h.wide(item), 16)), 4, yes);
-    Value scales = h.loadUnsigned(h.at(args[1], h.wideIndex(offset)),
-                                  format.scalesPerRun(), yes);
-    WeightFormat::Multipliers multipliers =
-        format.multipliers(h, scales, format.scalesPerRun());
-    Value out = h.at(args[4], h.mul(h.wide(item), format.run() * 2));
-    for (int64_t unit = 0; unit < format.run() / 8; ++unit)
-      h.storeWords(
-          inMemoryOrder(h, format,
-                        format.decodeUnit(h, words, unit, multipliers)),
-          h.at(out, unit * 16));
-  });
+  Value first = c.add(c.mul(c.blockId(), kThreads), c.threadId());
+  Value count = c.narrow(args[3]);
+  if (args.size() > 5)
+    count = c.select(c.eq(c.load(c.i32(), args[5], 4), c.constant(0)),
+                     c.constant(0), count);
+  Value step = c.mul(c.gridSize(), kThreads);
+  c.loopBy(
+      first, count, step, {}, [&](ThreadCode &inner, Value item, ValueRange) {
+        HopperCode h(inner);
+        int64_t runs = cols / format.run();
+        Value line = h.div(item, runs);
+        Value k = h.mul(h.rem(item, runs), format.run());
+        Value rows = h.narrow(args[2]);
+        Value offset = kernels::ScaleAddress(scalesType)
+                           .offset(h.builder, h.loc, index(h.div(line, rows)),
+                                   args[2], index(h.rem(line, rows)),
+                                   index(h.div(k, format.block())));
+        Value yes = arith::ConstantOp::create(h.builder, h.loc,
+                                              h.builder.getBoolAttr(true));
+        SmallVector<Value> words =
+            h.streamWords(h.at(args[0], h.mul(h.wide(item), 16)), 4, yes);
+        Value scales = h.loadUnsigned(h.at(args[1], h.wideIndex(offset)),
+                                      format.scalesPerRun(), yes);
+        WeightFormat::Multipliers multipliers =
+            format.multipliers(h, scales, format.scalesPerRun());
+        Value out = h.at(args[4], h.mul(h.wide(item), format.run() * 2));
+        for (int64_t unit = 0; unit < format.run() / 8; ++unit)
+          h.storeWords(
+              inMemoryOrder(h, format,
+                            format.decodeUnit(h, words, unit, multipliers)),
+              h.at(out, unit * 16));
+        return SmallVector<Value>();
+      });
 }
 
 Value sm90::dequantizeToBF16(OpBuilder &builder, Location loc,
                              nvidia::GPUKernelSet &kernelSet,
                              const WeightFormat &format,
                              RankedTensorType scalesType, ValueRange buffers,
-                             Value batch, Value rows, int64_t cols) {
+                             Value batch, Value rows, int64_t cols,
+                             Value ifSet) {
   IndexMath math(builder, loc);
   Value lines = math.mul(batch, rows);
   Value result = kernels::allocateFlat(builder, loc, builder.getBF16Type(),
@@ -74,18 +83,26 @@ Value sm90::dequantizeToBF16(OpBuilder &builder, Location loc,
   Value runs = math.mul(lines, cols / format.run());
   Type pointer = ThreadCode::globalPointer(builder.getContext());
   Type index = builder.getIndexType();
+  SmallVector<Type> types{pointer, pointer, index, index, pointer};
+  SmallVector<Value> arguments{buffers[0], buffers[1], rows, runs, result};
+  if (ifSet) {
+    types.push_back(pointer);
+    arguments.push_back(ifSet);
+  }
   nvidia::LaunchShape shape;
   shape.threads = kThreads;
   func::FuncOp kernel = kernelSet.getOrCreateRaw(
       loc, "blockscale_dequantize_bf16",
-      kernels::kernelKey("sm90.dequantize", format.key(), scalesType, cols),
-      {pointer, pointer, index, index, pointer}, shape,
-      [&](OpBuilder &inner, Location loc, ValueRange args) {
+      kernels::kernelKey("sm90.dequantize", format.key(), scalesType, cols,
+                         bool(ifSet)),
+      types, shape, [&](OpBuilder &inner, Location loc, ValueRange args) {
         emitBody(HopperCode(inner, loc), format, scalesType, cols, args);
       });
-  kernelSet.launchRaw(
-      builder, loc, kernel,
-      {math.ceilDiv(runs, kThreads), math.constant(1), math.constant(1)},
-      {buffers[0], buffers[1], rows, runs, result});
+  Value blocks = math.ceilDiv(runs, kThreads);
+  // Most likely there is nothing to do: few blocks find out.
+  if (ifSet)
+    blocks = math.min(blocks, math.constant(kBlocksIfSet));
+  kernelSet.launchRaw(builder, loc, kernel,
+                      {blocks, math.constant(1), math.constant(1)}, arguments);
   return result;
 }

@@ -11,13 +11,15 @@ namespace blockscale::sm90 {
 
 /// Writes the exact bf16 values of `batch` x `rows` x `cols` elements, without
 /// the tensor scale, to a new buffer, which it returns. `cols` is a multiple of
-/// the format's run.
+/// the format's run. With `ifSet`, a word on the device, only if it is not
+/// zero.
 mlir::Value dequantizeToBF16(mlir::OpBuilder &builder, mlir::Location loc,
                              nvidia::GPUKernelSet &kernelSet,
                              const WeightFormat &format,
                              mlir::RankedTensorType scalesType,
                              mlir::ValueRange buffers, mlir::Value batch,
-                             mlir::Value rows, int64_t cols);
+                             mlir::Value rows, int64_t cols,
+                             mlir::Value ifSet = {});
 
 } // namespace blockscale::sm90
 

@@ -119,6 +119,13 @@ Value HopperCode::blockIdY() {
 Value HopperCode::shiftRight(Value a, Value bits) {
   return builder.createOrFold<arith::ShRUIOp>(loc, a, bits);
 }
+Value HopperCode::max(Value a, Value b) {
+  return builder.createOrFold<arith::MaxUIOp>(loc, a, b);
+}
+Value HopperCode::differs(Value a, Value b) {
+  return builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, a,
+                                             b);
+}
 void HopperCode::branchElse(Value condition,
                             llvm::function_ref<void(ThreadCode &)> then,
                             llvm::function_ref<void(ThreadCode &)> otherwise) {
@@ -130,6 +137,20 @@ void HopperCode::branchElse(Value condition,
     };
   };
   scf::IfOp::create(builder, loc, condition, emit(then), emit(otherwise));
+}
+SmallVector<Value>
+HopperCode::choose(Value condition, ValueRange otherwise,
+                   llvm::function_ref<SmallVector<Value>(ThreadCode &)> body) {
+  auto branch = scf::IfOp::create(
+      builder, loc, condition,
+      [&](OpBuilder &inner, Location loc) {
+        ThreadCode code(inner, loc);
+        scf::YieldOp::create(inner, loc, body(code));
+      },
+      [&](OpBuilder &inner, Location loc) {
+        scf::YieldOp::create(inner, loc, otherwise);
+      });
+  return SmallVector<Value>(branch.getResults());
 }
 SmallVector<Value> HopperCode::loopBy(
     Value lower, Value upper, Value step, ValueRange initial,
@@ -144,6 +165,14 @@ SmallVector<Value> HopperCode::loopBy(
   return SmallVector<Value>(loop.getResults());
 }
 
+Value HopperCode::mulF16x2(Value a, Value b) {
+  return ptx("mul.rn.f16x2 $0, $1, $2;", i32(), {a, b}, /*pure=*/true)[0];
+}
+Value HopperCode::toE4M3x4(Value low, Value high) {
+  return ptx("{ .reg .b16 l, h; cvt.rn.satfinite.e4m3x2.f16x2 l, $1; "
+             "cvt.rn.satfinite.e4m3x2.f16x2 h, $2; mov.b32 $0, {l, h}; }",
+             i32(), {low, high}, /*pure=*/true)[0];
+}
 Value HopperCode::mulBF16x2(Value a, Value b) {
   return ptx("mul.rn.bf16x2 $0, $1, $2;", i32(), {a, b}, /*pure=*/true)[0];
 }
@@ -214,6 +243,13 @@ SmallVector<Value> HopperCode::loadSharedIf(Value pointer, Value present) {
              types, {pointer, asInteger(*this, present)});
 }
 void HopperCode::syncWarp() { ptx("bar.warp.sync -1;", {}, {}); }
+Value HopperCode::warpMax(Value value) {
+  return NVVM::ReduxOp::create(builder, loc, i32(), value,
+                               NVVM::ReduxKind::UMAX, constant(-1));
+}
+void HopperCode::setBits(Value pointer, Value bits) {
+  ptx("red.relaxed.gpu.global.or.b32 [$0], $1;", {}, {pointer, bits});
+}
 void HopperCode::storeWords(ArrayRef<Value> words, Value pointer) {
   store(pack(words), pointer, 4 * words.size());
 }
@@ -320,6 +356,25 @@ SmallVector<Value> HopperCode::wgmmaRegisters(ArrayRef<Value> accumulators,
   SmallVector<Value> operands(a);
   llvm::append_range(operands, descriptors);
   return ptxInPlace(text, accumulators, operands);
+}
+
+SmallVector<Value> HopperCode::wgmmaE4M3(int64_t n, ArrayRef<Value> a,
+                                         ArrayRef<Value> b) {
+  size_t count = n / 2; // Results come first.
+  std::string text = "{ .reg .pred no, yes; setp.ne.b32 no, 0, 0; "
+                     "setp.eq.b32 yes, 0, 0; wgmma.fence.sync.aligned; ";
+  for (size_t step = 0; step < a.size(); ++step)
+    text += "wgmma.mma_async.sync.aligned.m64n" + std::to_string(n) +
+            "k32.f32.e4m3.e4m3 " + registerList(0, count) + ", $" +
+            std::to_string(count + step) + ", $" +
+            std::to_string(count + a.size() + step) +
+            (step ? ", yes" : ", no") + ", 1, 1; ";
+  text += "wgmma.commit_group.sync.aligned; "
+          "wgmma.wait_group.sync.aligned 0; }";
+  SmallVector<Type> types(count, f32());
+  SmallVector<Value> operands(a);
+  llvm::append_range(operands, b);
+  return ptx(text, types, operands);
 }
 
 SmallVector<Value> HopperCode::wgmmaWait(ArrayRef<Value> accumulators,

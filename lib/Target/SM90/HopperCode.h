@@ -33,6 +33,8 @@ public:
   Value gridSize(); ///< x
 
   Value shiftRight(Value a, Value bits);
+  Value max(Value a, Value b); ///< Unsigned.
+  Value differs(Value a, Value b);
   void branchElse(Value condition,
                   llvm::function_ref<void(nvidia::ThreadCode &)> then,
                   llvm::function_ref<void(nvidia::ThreadCode &)> otherwise);
@@ -43,6 +45,15 @@ public:
                                                      Value, mlir::ValueRange)>
              body);
 
+  /// The results of `body` if the condition holds, else `otherwise`.
+  llvm::SmallVector<Value> choose(
+      Value condition, mlir::ValueRange otherwise,
+      llvm::function_ref<llvm::SmallVector<Value>(nvidia::ThreadCode &)> body);
+
+  /// Two f16 in an i32.
+  Value mulF16x2(Value a, Value b);
+  /// Four E4M3 codes from two words of f16, to nearest even, saturating.
+  Value toE4M3x4(Value low, Value high);
   /// Two bf16 in an i32.
   Value mulBF16x2(Value a, Value b);
   Value subBF16x2(Value a, Value b);
@@ -65,6 +76,10 @@ public:
   /// Four words of shared memory; zeros unless `present`.
   llvm::SmallVector<Value> loadSharedIf(Value pointer, Value present);
   void syncWarp();
+  /// The largest of a warp's unsigned values.
+  Value warpMax(Value value);
+  /// Sets bits of a word in global memory, atomically.
+  void setBits(Value pointer, Value bits);
   void storeWords(llvm::ArrayRef<Value> words, Value pointer);
 
   /// D = A B + C, bf16, m16n8k16.
@@ -102,6 +117,10 @@ public:
                                           int64_t tokens,
                                           llvm::ArrayRef<Value> a,
                                           llvm::ArrayRef<Value> descriptors);
+  /// The product of m64 x k and n x k tiles of E4M3 alone, f32: k32 steps whose
+  /// operands descriptors (i64) tell. Returns when it is done.
+  llvm::SmallVector<Value> wgmmaE4M3(int64_t n, llvm::ArrayRef<Value> a,
+                                     llvm::ArrayRef<Value> b);
   /// Waits until at most `pending` groups are under way; hands the accumulators
   /// on, so that nothing reads them before. `inUse`: registers that wgmma under
   /// way still read, which nothing may overwrite before.

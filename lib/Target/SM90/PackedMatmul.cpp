@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "DecodeKernel.h"
 #include "DequantizeKernel.h"
+#include "FoldedMatmul.h"
 #include "PrefillKernel.h"
 #include "TensorMap.h"
 #include "blockscale/Kernels/KernelBuilder.h"
@@ -39,12 +40,24 @@ struct PackedMatmul : MatmulSchedule {
                    const Chip &chip) const override;
   SmallVector<MatmulVariant> decide(const MatmulProblem &problem,
                                     const Chip &chip) const override;
+  bool hasOperands(const MatmulProblem &problem,
+                   StringRef operands) const override {
+    return operands.empty() ||
+           (operands == kFoldedOperands && foldedSupports(problem));
+  }
   bool accepts(const MatmulProblem &problem, const Chip &chip,
                const MatmulTile &tile, std::string &why) const override;
-  std::string describe(const MatmulProblem &problem) const override;
+  std::string describe(const MatmulProblem &problem,
+                       ArrayRef<MatmulVariant> variants) const override;
   void generate(OpBuilder &builder, Location loc, GPUKernelSet &kernelSet,
                 const MatmulProblem &problem,
                 const MatmulTile &tile) const override;
+
+private:
+  /// `misfits`: the words that say which tiles to do, or null: all.
+  void generatePrefill(OpBuilder &builder, Location loc,
+                       GPUKernelSet &kernelSet, const MatmulProblem &problem,
+                       const PrefillPlan &plan, Value misfits = {}) const;
 };
 
 } // namespace
@@ -105,9 +118,16 @@ static PrefillPlan planOf(const MatmulTile &tile) {
   plan.stages = tile.stages;
   return plan;
 }
+static MatmulTile tileOf(const FoldedPlan &plan) {
+  return {FoldedPlan::rows(), FoldedPlan::cols(), kFoldedStageK, plan.stages,
+          kFoldedOperands.str()};
+}
+static bool isFolded(const MatmulTile &tile) {
+  return tile.operands == kFoldedOperands;
+}
 /// Decode tiles are narrower.
 static bool isPrefill(const MatmulTile &tile) {
-  return tile.n == PrefillPlan::rows();
+  return !isFolded(tile) && tile.n == PrefillPlan::rows();
 }
 
 bool PackedMatmul::isSupported(const MatmulProblem &problem,
@@ -142,6 +162,9 @@ SmallVector<MatmulVariant> PackedMatmul::decide(const MatmulProblem &problem,
       return {{variants.front().tile, std::nullopt}};
   }
   constexpr int64_t largest = kPrefillTokens[std::size(kPrefillTokens) - 1];
+  bool folds = foldedSupports(problem);
+  if (rows && folds && *rows >= foldedRows(problem, chip))
+    return {{tileOf(FoldedPlan()), std::nullopt}};
   if (rows) {
     int64_t tokens = *llvm::find_if(kPrefillTokens, [&](int64_t tokens) {
       return tokens >= std::min(*rows, largest);
@@ -157,11 +180,21 @@ SmallVector<MatmulVariant> PackedMatmul::decide(const MatmulProblem &problem,
     variants.back().maxRows = std::nullopt;
   else
     variants.push_back({tileOf(many), std::nullopt});
+  if (folds) {
+    variants.back().maxRows = foldedRows(problem, chip) - 1;
+    variants.push_back({tileOf(FoldedPlan()), std::nullopt});
+  }
   return variants;
 }
 
 bool PackedMatmul::accepts(const MatmulProblem &problem, const Chip &chip,
                            const MatmulTile &tile, std::string &why) const {
+  if (isFolded(tile)) {
+    MatmulTile only = tileOf(FoldedPlan());
+    if (only.text() != tile.text())
+      why = "expects " + only.text();
+    return why.empty();
+  }
   if (!isPrefill(tile)) {
     std::optional<DecodePlan> plan = decodePlan(problem, chip, tile.m);
     if (plan && llvm::is_contained(kDecodeTokens, tile.m)) {
@@ -192,56 +225,87 @@ bool PackedMatmul::accepts(const MatmulProblem &problem, const Chip &chip,
   return why.empty();
 }
 
-std::string PackedMatmul::describe(const MatmulProblem &problem) const {
-  std::optional<int64_t> rows = problem.staticRows();
-  std::string unit = !rows                  ? "mma.m16n8k16 or wgmma.m64k16"
-                     : *rows <= kDecodeRows ? "mma.m16n8k16"
-                                            : "wgmma.m64k16";
-  std::string text = "exact via bf16 " + unit + ", rhs unpacked in registers";
+std::string PackedMatmul::describe(const MatmulProblem &problem,
+                                   ArrayRef<MatmulVariant> variants) const {
+  std::string units[3];
+  for (const MatmulVariant &variant : variants) {
+    if (isFolded(variant.tile))
+      units[0] = "wgmma.m64k32";
+    else if (isPrefill(variant.tile))
+      units[2] = "wgmma.m64k16";
+    else
+      units[1] = "mma.m16n8k16";
+  }
+  std::string text;
+  if (!units[0].empty())
+    text = "exact via e4m3 " + units[0] + ", both sides folded";
+  if (units[1].empty() && units[2].empty())
+    return text + ", or where scales spread too far via bf16 wgmma.m64k16";
+  text += (text.empty() ? "exact via bf16 " : ", or via bf16 ") + units[1];
+  if (!units[1].empty() && !units[2].empty())
+    text += " or ";
+  text += units[2] + ", rhs unpacked in registers";
   if (problem.lhs.format)
     text += ", lhs unpacked before";
   return text;
+}
+
+/// The lhs as bf16. `ifSet`: see dequantizeToBF16.
+static Value tokensOf(OpBuilder &builder, Location loc, GPUKernelSet &kernelSet,
+                      const MatmulProblem &problem, Value ifSet = {}) {
+  if (!problem.lhs.format)
+    return problem.lhs.buffers[0];
+  return dequantizeToBF16(
+      builder, loc, kernelSet,
+      *WeightFormat::get(*problem.lhs.format, /*trueValues=*/true),
+      problem.lhs.scalesType, problem.lhs.buffers, problem.batch, problem.rows,
+      problem.depth, ifSet);
 }
 
 void PackedMatmul::generate(OpBuilder &builder, Location loc,
                             GPUKernelSet &kernelSet,
                             const MatmulProblem &problem,
                             const MatmulTile &tile) const {
-  IndexMath math(builder, loc);
   const Chip &chip = kernelSet.getChip();
-  int64_t k = problem.depth;
-  Value tokens = problem.lhs.buffers[0];
-  if (problem.lhs.format)
-    tokens = dequantizeToBF16(
-        builder, loc, kernelSet,
-        *WeightFormat::get(*problem.lhs.format, /*trueValues=*/true),
-        problem.lhs.scalesType, problem.lhs.buffers, problem.batch,
-        problem.rows, k);
-  Value weights = problem.rhs.buffers[0], scales = problem.rhs.buffers[1];
-  SmallVector<Value> epilogue = problem.epilogue.arguments();
-
-  if (!isPrefill(tile)) {
-    DecodePlan plan = *decodePlan(problem, chip, tile.m);
-    func::FuncOp kernel = decodeKernel(
-        kernelSet, loc, plan, decodeProblem(problem), problem.epilogue);
-    SmallVector<Value> arguments{tokens, weights, scales, problem.rows,
-                                 problem.cols};
-    llvm::append_range(arguments, epilogue);
-    kernelSet.launchRaw(builder, loc, kernel,
-                        {math.constant(plan.cluster * plan.blocks),
-                         math.ceilDiv(problem.rows, plan.tokens),
-                         problem.batch},
-                        arguments);
+  if (isFolded(tile)) {
+    Value misfits = generateFolded(builder, loc, kernelSet, problem);
+    PrefillPlan plan = prefillPlan(problem, chip, Misfits::kTileRows,
+                                   /*oneTile=*/false);
+    generatePrefill(builder, loc, kernelSet, problem, plan, misfits);
     return;
   }
+  if (isPrefill(tile)) {
+    generatePrefill(builder, loc, kernelSet, problem, planOf(tile));
+    return;
+  }
+  IndexMath math(builder, loc);
+  DecodePlan plan = *decodePlan(problem, chip, tile.m);
+  func::FuncOp kernel = decodeKernel(kernelSet, loc, plan,
+                                     decodeProblem(problem), problem.epilogue);
+  SmallVector<Value> arguments{tokensOf(builder, loc, kernelSet, problem),
+                               problem.rhs.buffers[0], problem.rhs.buffers[1],
+                               problem.rows, problem.cols};
+  llvm::append_range(arguments, problem.epilogue.arguments());
+  kernelSet.launchRaw(builder, loc, kernel,
+                      {math.constant(plan.cluster * plan.blocks),
+                       math.ceilDiv(problem.rows, plan.tokens), problem.batch},
+                      arguments);
+}
 
-  PrefillPlan plan = planOf(tile);
+void PackedMatmul::generatePrefill(OpBuilder &builder, Location loc,
+                                   GPUKernelSet &kernelSet,
+                                   const MatmulProblem &problem,
+                                   const PrefillPlan &plan,
+                                   Value misfits) const {
+  IndexMath math(builder, loc);
+  int64_t k = problem.depth;
   PrefillProblem prefill = prefillProblem(problem);
+  prefill.onlyMisfits = bool(misfits);
   func::FuncOp kernel =
       prefillKernel(kernelSet, loc, plan, prefill, problem.epilogue);
   Value tokensMap =
       makeTensorMap(builder, loc, kernelSet.getModule(),
-                    {tokens,
+                    {tokensOf(builder, loc, kernelSet, problem, misfits),
                      MapElement::BF16,
                      MapSwizzle::Bytes128,
                      {math.constant(k), problem.rows, problem.batch},
@@ -250,7 +314,7 @@ void PackedMatmul::generate(OpBuilder &builder, Location loc,
   Value weightBatches = problem.rhsShared ? math.constant(1) : problem.batch;
   Value weightsMap = makeTensorMap(
       builder, loc, kernelSet.getModule(),
-      {weights,
+      {problem.rhs.buffers[0],
        MapElement::UInt8,
        MapSwizzle::None,
        {math.constant(rowBytes), problem.cols, weightBatches},
@@ -259,12 +323,16 @@ void PackedMatmul::generate(OpBuilder &builder, Location loc,
                                   math.ceilDiv(problem.cols, plan.rows())),
                          problem.batch);
   // Tiles that share K need their blocks at once, others take turns.
-  Value blocks = plan.split > 1
-                     ? math.mul(tiles, plan.split)
-                     : math.min(tiles, math.constant(chip.multiprocessors));
-  SmallVector<Value> arguments{tokensMap,    weightsMap,   scales,
-                               problem.rows, problem.cols, problem.batch};
-  llvm::append_range(arguments, epilogue);
+  Value blocks =
+      plan.split > 1
+          ? math.mul(tiles, plan.split)
+          : math.min(tiles, math.constant(kernelSet.getChip().multiprocessors));
+  SmallVector<Value> arguments{
+      tokensMap,    weightsMap,   problem.rhs.buffers[1],
+      problem.rows, problem.cols, problem.batch};
+  if (misfits)
+    arguments.push_back(misfits);
+  llvm::append_range(arguments, problem.epilogue.arguments());
   kernelSet.launchRaw(builder, loc, kernel,
                       {blocks, math.constant(1), math.constant(1)}, arguments);
 }

@@ -17,6 +17,8 @@
 #define BLOCKSCALE_LIB_TARGET_SM90_PREFILLBODY_H
 
 #include "PrefillKernel.h"
+#include "Ring.h"
+#include "TileOrder.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -52,11 +54,6 @@ struct PrefillLayout {
   int64_t weightsOffset, scalesOffset, outOffset, barriersOffset, sharedBytes;
 };
 
-/// Where a block is in the ring, as carried values.
-struct RingPlace {
-  mlir::Value stage, parity;
-};
-
 class PrefillBody {
 public:
   PrefillBody(HopperCode code, const PrefillPlan &plan,
@@ -73,31 +70,15 @@ private:
     return llvm::divideCeil(steps(), plan.split);
   }
   int64_t numSums() const { return plan.tokens / 2; }
-  mlir::ValueRange epilogueArgs() const { return args.drop_front(6); }
+  mlir::ValueRange epilogueArgs() const {
+    return args.drop_front(problem.onlyMisfits ? 7 : 6);
+  }
 
-  mlir::Value stagePointer(HopperCode &c, int64_t offset, mlir::Value stage,
-                           int64_t bytes) const {
-    return c.at(c.at(shared, offset), c.mul(stage, bytes));
-  }
-  mlir::Value full(HopperCode &c, mlir::Value stage) const {
-    return stagePointer(c, layout.barriersOffset, stage, 8);
-  }
-  mlir::Value empty(HopperCode &c, mlir::Value stage) const {
-    return stagePointer(c, layout.barriersOffset + 8 * plan.stages, stage, 8);
-  }
-  RingPlace after(HopperCode &c, RingPlace place) const {
-    mlir::Value next = c.add(place.stage, 1);
-    mlir::Value wraps = c.eq(next, c.constant(plan.stages));
-    return {c.select(wraps, c.constant(0), next),
-            c.select(wraps, c.bxor(place.parity, c.constant(1)), place.parity)};
-  }
+  Ring ring() const { return Ring(shared, layout.barriersOffset, plan.stages); }
 
   /// Runs `body(first token, first row, batch, carried)` for the block's tiles.
   void forTiles(HopperCode &c, mlir::ValueRange initial,
-                llvm::function_ref<llvm::SmallVector<mlir::Value>(
-                    HopperCode &, mlir::Value token0, mlir::Value row0,
-                    mlir::Value batch, mlir::ValueRange carried)>
-                    body) const;
+                TileOrder::Body body) const;
   void copyBoxes(HopperCode c) const;
   void copyScales(HopperCode c) const;
   void consume(HopperCode &c) const;

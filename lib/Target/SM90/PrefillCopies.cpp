@@ -1,5 +1,6 @@
 //===-- PrefillCopies.cpp - Tiles and their way to shared memory ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Misfits.h"
 #include "PrefillBody.h"
 
 #include "blockscale/Kernels/HostSide.h"
@@ -12,30 +13,26 @@ using nvidia::MatmulEpilogue;
 using nvidia::ThreadCode;
 
 void PrefillBody::forTiles(HopperCode &c, ValueRange initial,
-                           llvm::function_ref<SmallVector<Value>(
-                               HopperCode &, Value, Value, Value, ValueRange)>
-                               body) const {
-  Value tilesM = c.div(c.add(rowsM, plan.tokens - 1), plan.tokens);
-  Value tilesN = c.div(c.add(rowsN, plan.rows() - 1), plan.rows());
-  Value perBatch = c.mul(tilesM, tilesN);
-  Value perGroup = c.mul(tilesN, plan.group);
-  Value total = c.mul(perBatch, batches);
-  Value step = c.div(c.gridSize(), plan.split);
-  c.loopBy(c.div(c.blockId(), plan.split), total, step, initial,
-           [&](ThreadCode &inner, Value tile, ValueRange carried) {
-             HopperCode h(inner);
-             Value batch = h.div(tile, perBatch);
-             Value inBatch = h.rem(tile, perBatch);
-             Value group = h.div(inBatch, perGroup);
-             Value inGroup = h.rem(inBatch, perGroup);
-             Value firstM = h.mul(group, plan.group);
-             // The last group may be narrower.
-             Value width = h.min(h.sub(tilesM, firstM), h.constant(plan.group));
-             Value m = h.add(firstM, h.rem(inGroup, width));
-             Value n = h.div(inGroup, width);
-             return body(h, h.mul(m, plan.tokens), h.mul(n, plan.rows()), batch,
-                         carried);
-           });
+                           TileOrder::Body body) const {
+  TileOrder order{plan.tokens, plan.rows(), plan.group, plan.split};
+  if (!problem.onlyMisfits) {
+    order.forTiles(c, rowsM, rowsN, batches, initial, body);
+    return;
+  }
+  Misfits misfits(args[6], rowsM, rowsN, batches, problem.sharedWeights);
+  c.branch(misfits.any(c), [&](ThreadCode &some) {
+    HopperCode outer(some);
+    order.forTiles(outer, rowsM, rowsN, batches, initial,
+                   [&](HopperCode &h, Value token0, Value row0, Value batch,
+                       ValueRange carried) {
+                     return h.choose(misfits.ofTile(h, token0, row0, batch),
+                                     carried, [&](ThreadCode &inner) {
+                                       HopperCode c(inner);
+                                       return body(c, token0, row0, batch,
+                                                   carried);
+                                     });
+                   });
+  });
 }
 
 /// One thread asks TMA for activations and weights.
@@ -52,17 +49,17 @@ void PrefillBody::copyBoxes(HopperCode outer) const {
             [&](ThreadCode &inner, Value step, ValueRange place) {
               HopperCode c(inner);
               Value stage = place[0], parity = place[1];
-              Value barrier = full(c, stage);
-              c.waitParity(empty(c, stage), parity);
+              Value barrier = ring().full(c, stage);
+              c.waitParity(ring().empty(c, stage), parity);
               c.expectBytes(barrier, layout.tokenBytes + layout.weightBytes);
-              c.copyBox(stagePointer(c, 0, stage, layout.tokenBytes), args[0],
+              c.copyBox(ring().part(c, 0, stage, layout.tokenBytes), args[0],
                         {c.mul(step, kStageK), token0, batch}, barrier);
-              c.copyBox(stagePointer(c, layout.weightsOffset, stage,
-                                     layout.weightBytes),
+              c.copyBox(ring().part(c, layout.weightsOffset, stage,
+                                    layout.weightBytes),
                         args[1],
                         {c.mul(step, layout.weightRow), row0, weightBatch},
                         barrier);
-              RingPlace next = after(c, {stage, parity});
+              RingPlace next = ring().after(c, {stage, parity});
               return SmallVector<Value>{next.stage, next.parity};
             });
       });
@@ -100,19 +97,19 @@ void PrefillBody::copyScales(HopperCode outer) const {
                  [&](ThreadCode &inner, Value step, ValueRange place) {
                    HopperCode c(inner);
                    Value stage = place[0], parity = place[1];
-                   c.waitParity(empty(c, stage), parity);
+                   c.waitParity(ring().empty(c, stage), parity);
                    Value column = c.div(c.mul(step, kStageK), format.block());
                    Value bytes = c.mul(c.div(column, 4),
                                        scaleAddress.isTiled() ? 512 : 4);
-                   Value target = stagePointer(c, layout.scalesOffset, stage,
-                                               layout.scaleBytes);
+                   Value target = ring().part(c, layout.scalesOffset, stage,
+                                              layout.scaleBytes);
                    Value always = arith::ConstantOp::create(
                        c.builder, c.loc, c.builder.getBoolAttr(true));
                    for (int64_t i = 0; i < rowsPerLane; ++i)
                      c.copyAsync(c.at(target, c.mul(c.add(lane, 32 * i), 4)),
                                  c.at(rows[i], c.wide(bytes)), 4, always);
-                   c.arriveAfterCopies(full(c, stage));
-                   RingPlace next = after(c, {stage, parity});
+                   c.arriveAfterCopies(ring().full(c, stage));
+                   RingPlace next = ring().after(c, {stage, parity});
                    return SmallVector<Value>{next.stage, next.parity};
                  });
            });

@@ -25,8 +25,8 @@ void PrefillBody::emit() {
     HopperCode c(single);
     for (int64_t stage = 0; stage < plan.stages; ++stage) {
       // One thread announces bytes, 32 lanes their copies of scales.
-      c.initBarrier(full(c, c.constant(stage)), 33);
-      c.initBarrier(empty(c, c.constant(stage)), kConsumers / 32);
+      c.initBarrier(ring().full(c, c.constant(stage)), 33);
+      c.initBarrier(ring().empty(c, c.constant(stage)), kConsumers / 32);
     }
     c.fenceBarrierInit();
   });
@@ -80,11 +80,13 @@ func::FuncOp sm90::prefillKernel(nvidia::GPUKernelSet &kernelSet, Location loc,
   Type index = IndexType::get(context);
   SmallVector<Type> types{map,   map,   ThreadCode::globalPointer(context),
                           index, index, index};
+  if (problem.onlyMisfits)
+    types.push_back(ThreadCode::globalPointer(context));
   llvm::append_range(types, epilogue.argumentTypes());
   std::string key = kernels::kernelKey(
       "sm90.prefill", plan.tokens, plan.stages, plan.group, plan.split,
       problem.format.key(), problem.k, problem.scalesType,
-      problem.sharedWeights, epilogue.key());
+      problem.sharedWeights, problem.onlyMisfits, epilogue.key());
   nvidia::LaunchShape shape;
   shape.threads = PrefillPlan::threads();
   shape.cluster = static_cast<int32_t>(plan.split);

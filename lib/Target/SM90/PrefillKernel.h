@@ -29,6 +29,8 @@ struct PrefillProblem {
   int64_t k = 0;
   mlir::RankedTensorType scalesType;
   bool sharedWeights = true;
+  /// The kernel does the tiles that another one left out: see Misfits.
+  bool onlyMisfits = false;
 };
 
 /// Elements of K that a stage holds: 128 bytes of bf16.
@@ -46,8 +48,8 @@ int64_t prefillSharedBytes(const PrefillPlan &plan,
 /// The kernel. Arguments: the tensor maps of A (bf16, [batch, M, K], box
 /// [1, tokens, 64], 128-byte swizzle) and of B's bytes ([batch, N, bytes], box
 /// [1, 128, bytes of 64 elements]), scales, M, N, batches (index), the
-/// epilogue's. Any number of blocks if K is not split, else `split` for each
-/// tile.
+/// misfits' words if it does only these, the epilogue's. Any number of blocks
+/// if K is not split, else `split` for each tile.
 mlir::func::FuncOp prefillKernel(nvidia::GPUKernelSet &kernelSet,
                                  mlir::Location loc, const PrefillPlan &plan,
                                  const PrefillProblem &problem,

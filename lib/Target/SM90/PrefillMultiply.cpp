@@ -21,10 +21,10 @@ SmallVector<Value> PrefillBody::fragments(HopperCode &c, Value stage,
   Value quad = c.band(lane, 3);
   int64_t elementBytes = format.bits() == 4 ? 1 : 2; // Of two neighbours.
   Value weights =
-      c.at(stagePointer(c, layout.weightsOffset, stage, layout.weightBytes),
+      c.at(ring().part(c, layout.weightsOffset, stage, layout.weightBytes),
            c.add(c.mul(row, layout.weightRow), c.mul(quad, elementBytes)));
   Value scales =
-      c.at(stagePointer(c, layout.scalesOffset, stage, layout.scaleBytes),
+      c.at(ring().part(c, layout.scalesOffset, stage, layout.scaleBytes),
            c.mul(row, 4));
   int64_t count = std::max<int64_t>(1, kStageK / format.block());
   Type stored = c.builder.getIntegerType(8 * elementBytes);
@@ -57,7 +57,7 @@ SmallVector<Value> PrefillBody::fragments(HopperCode &c, Value stage,
 SmallVector<Value> PrefillBody::multiply(HopperCode &c, Value stage,
                                          ArrayRef<Value> a,
                                          ArrayRef<Value> sums) const {
-  Value tokens = stagePointer(c, 0, stage, layout.tokenBytes);
+  Value tokens = ring().part(c, 0, stage, layout.tokenBytes);
   Value start = c.shr(c.sharedAddress(tokens), 4);
   // 128-byte swizzle: 8 tokens are 1024 bytes.
   int64_t fixed =
@@ -74,7 +74,7 @@ void PrefillBody::release(HopperCode &c, Value stage) const {
   Value isFirstLane = c.eq(c.band(thread, 31), c.constant(0));
   c.branch(isFirstLane, [&](ThreadCode &single) {
     HopperCode h(single);
-    h.arrive(empty(h, stage));
+    h.arrive(ring().empty(h, stage));
   });
 }
 
@@ -90,11 +90,11 @@ RingPlace PrefillBody::multiplyStages(HopperCode &outer,
                    HopperCode c(inner);
                    SmallVector<Value> sums(values.take_front(numSums()));
                    RingPlace place{values[numSums()], values[numSums() + 1]};
-                   c.waitParity(full(c, place.stage), place.parity);
+                   c.waitParity(ring().full(c, place.stage), place.parity);
                    SmallVector<Value> a = fragments(c, place.stage, step);
                    sums = c.wgmmaWait(multiply(c, place.stage, a, sums), 0);
                    release(c, place.stage);
-                   place = after(c, place);
+                   place = ring().after(c, place);
                    sums.append({place.stage, place.parity});
                    return sums;
                  });
@@ -106,7 +106,7 @@ RingPlace PrefillBody::multiplyStages(HopperCode &outer,
 RingPlace PrefillBody::multiplyOverlapped(HopperCode &outer,
                                           SmallVector<Value> &sums,
                                           RingPlace place) const {
-  outer.waitParity(full(outer, place.stage), place.parity);
+  outer.waitParity(ring().full(outer, place.stage), place.parity);
   SmallVector<Value> first = fragments(outer, place.stage, firstStep);
   int64_t numA = first.size();
   SmallVector<Value> carried(sums);
@@ -120,8 +120,8 @@ RingPlace PrefillBody::multiplyOverlapped(HopperCode &outer,
         SmallVector<Value> a(values.slice(numSums(), numA));
         RingPlace place{values[numSums() + numA], values[numSums() + numA + 1]};
         sums = multiply(c, place.stage, a, sums);
-        RingPlace next = after(c, place);
-        c.waitParity(full(c, next.stage), next.parity);
+        RingPlace next = ring().after(c, place);
+        c.waitParity(ring().full(c, next.stage), next.parity);
         SmallVector<Value> nextA = fragments(c, next.stage, step);
         sums = c.wgmmaWait(sums, 0, a);
         release(c, place.stage);
@@ -136,7 +136,7 @@ RingPlace PrefillBody::multiplyOverlapped(HopperCode &outer,
                                   values.take_front(numSums())),
                          0);
   release(outer, place.stage);
-  return after(outer, place);
+  return ring().after(outer, place);
 }
 
 void PrefillBody::consume(HopperCode &outer) const {

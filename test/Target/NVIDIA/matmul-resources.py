@@ -114,6 +114,8 @@ for chip in ("sm_120a", "sm_120f", "sm_121a"):
     assemble(chip, "mxfp6_e3m2", "mxfp8_e4m3")
     assemble(chip, "nvfp4", "nvfp4", "128, 128, 128, 4", GELU, TO_MXFP8)
     assemble(chip, "nvfp4", "nvfp4", "128, 128, 128, 4", tail=TO_NVFP4)
+assemble("sm_90a", "mxfp4", "mxfp4", "", GELU)
+assemble("sm_90a", "mxfp6_e3m2", "mxfp6_e3m2")
 for chip in SHARED:
     assemble(chip, "nf4", "uint4", "128, 128, 64, 2", GELU)
     assemble(chip, "bf16", "nvint4")

@@ -48,6 +48,52 @@ func.func @both(%a: tensor<?x4096xf4E2M1FN>, %as: tensor<?x256xf8E4M3FN>, %ag: t
   return %y : tensor<?x4096xbf16>
 }
 
+// Both sides are powers of two times small floats: folded to E4M3, unless rows
+// are few; tiles that can't be are done by the kernel above afterwards.
+// CHECK-LABEL: func.func @blockscale_fold(
+// CHECK: red.relaxed.gpu.global.or.b32
+// CHECK: nvvm.prmt
+// CHECK-LABEL: func.func @blockscale_folded(%arg0: !llvm.ptr {blockscale.by_value}, %arg1: !llvm.ptr {blockscale.by_value}
+// CHECK-SAME: nvvm.minctasm = 1 : i32
+// CHECK: wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3
+// CHECK: arith.addf
+// CHECK-LABEL: func.func @blockscale_prefill_{{[0-9]+}}(
+// CHECK-LABEL: func.func @folded(
+// CHECK: call @blockscale_fold.launch
+// CHECK: call @blockscale_fold.launch
+// CHECK: call @blockscale_folded.launch
+// CHECK: call @blockscale_dequantize_bf16_{{[0-9]+}}.launch
+// CHECK: call @blockscale_prefill_{{[0-9]+}}.launch
+
+// REMARK: remark: scaled_matmul mxfp4 x mxfp4: exact via e4m3 wgmma.m64k32, both sides folded, or where scales spread too far via bf16 wgmma.m64k16, tile 256x128x128 of e4m3, 4 stages
+func.func @folded(%a: tensor<4096x4096xf4E2M1FN>, %as: tensor<4096x128xf8E8M0FNU>, %b: tensor<4096x4096xf4E2M1FN>,
+                  %bs: tensor<4096x128xf8E8M0FNU>) -> tensor<4096x4096xbf16> {
+  %y = blockscale.scaled_matmul lhs(%a, %as : tensor<4096x4096xf4E2M1FN>, tensor<4096x128xf8E8M0FNU> as #mxfp4)
+      rhs(%b, %bs : tensor<4096x4096xf4E2M1FN>, tensor<4096x128xf8E8M0FNU> as #mxfp4)
+      : tensor<4096x4096xbf16>
+  return %y : tensor<4096x4096xbf16>
+}
+
+// REMARK: remark: scaled_matmul mxfp6_e2m3 x mxfp4: exact via e4m3 wgmma.m64k32, both sides folded, or via bf16 mma.m16n8k16 or wgmma.m64k16, rhs unpacked in registers, lhs unpacked before, tile 1x
+// REMARK-SAME: else tile 256x128x128 of e4m3, 4 stages
+func.func @folded_if_many(%a: tensor<?x4096xf6E2M3FN>, %as: tensor<?x128xf8E8M0FNU>, %b: tensor<4096x4096xf4E2M1FN>,
+                          %bs: tensor<4096x128xf8E8M0FNU>) -> tensor<?x4096xbf16> {
+  %y = blockscale.scaled_matmul lhs(%a, %as : tensor<?x4096xf6E2M3FN>, tensor<?x128xf8E8M0FNU> as #blockscale.format<mxfp6_e2m3>)
+      rhs(%b, %bs : tensor<4096x4096xf4E2M1FN>, tensor<4096x128xf8E8M0FNU> as #mxfp4)
+      : tensor<?x4096xbf16>
+  return %y : tensor<?x4096xbf16>
+}
+
+// Elements of 8 bits leave no room for a second scale.
+// REMARK: remark: scaled_matmul mxfp8_e4m3 x mxfp4: exact via bf16 wgmma.m64k16
+func.func @not_folded(%a: tensor<4096x4096xf8E4M3FN>, %as: tensor<4096x128xf8E8M0FNU>, %b: tensor<4096x4096xf4E2M1FN>,
+                      %bs: tensor<4096x128xf8E8M0FNU>) -> tensor<4096x4096xbf16> {
+  %y = blockscale.scaled_matmul lhs(%a, %as : tensor<4096x4096xf8E4M3FN>, tensor<4096x128xf8E8M0FNU> as #blockscale.format<mxfp8_e4m3>)
+      rhs(%b, %bs : tensor<4096x4096xf4E2M1FN>, tensor<4096x128xf8E8M0FNU> as #mxfp4)
+      : tensor<4096x4096xbf16>
+  return %y : tensor<4096x4096xbf16>
+}
+
 // Products of an element and its scale that bf16 does not hold, and rows that
 // are no whole vectors: the generic path.
 // REMARK: remark: scaled_matmul bf16 x nf4: emulated via bf16 mma.m16n8k16

@@ -78,22 +78,23 @@ public:
   }
   /// Finishes a tile of `rows` x `cols` f32 in shared memory, `stride` elements
   /// from row to row (a multiple of 4), with `threads` threads (`cols` / 4
-  /// divides them). Row i is row rowOf(i) of the result, its first column is
-  /// col0.
+  /// divides them), numbered by `thread`, or the block's. Row i is row rowOf(i)
+  /// of the result, its first column is col0.
   void
   emitTile(ThreadCode &code, mlir::ValueRange args, const State &state,
            mlir::Value shared, int64_t rows, int64_t cols, int64_t stride,
            int64_t threads,
            llvm::function_ref<mlir::Value(ThreadCode &, mlir::Value)> rowOf,
-           mlir::Value col0) const;
+           mlir::Value col0, mlir::Value thread = {}) const;
   /// The same for rows that follow each other from row0 on.
   void emitTile(ThreadCode &code, mlir::ValueRange args, const State &state,
                 mlir::Value shared, int64_t rows, int64_t cols, int64_t stride,
-                int64_t threads, mlir::Value row0, mlir::Value col0) const {
+                int64_t threads, mlir::Value row0, mlir::Value col0,
+                mlir::Value thread = {}) const {
     emitTile(
         code, args, state, shared, rows, cols, stride, threads,
         [&](ThreadCode &inner, mlir::Value i) { return inner.add(row0, i); },
-        col0);
+        col0, thread);
   }
 
   /// The bits of the largest magnitude that a thread has seen, `bits` before,

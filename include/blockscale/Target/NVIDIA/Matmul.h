@@ -48,7 +48,10 @@ struct MatmulProblem {
 /// How the work is cut. `k` counts elements.
 struct MatmulTile {
   int64_t m = 0, n = 0, k = 0, stages = 0;
-  /// `tile 128x128x128, 4 stages`
+  /// What the tensor core multiplies where a schedule has a choice: `e4m3`;
+  /// else, and by default, empty.
+  std::string operands = {};
+  /// `tile 128x128x128, 4 stages`, `tile 256x128x128 of e4m3, 4 stages`
   std::string text() const;
 };
 
@@ -68,6 +71,11 @@ public:
   /// chooses from when M is known at run time only.
   virtual llvm::SmallVector<MatmulVariant> decide(const MatmulProblem &problem,
                                                   const Chip &chip) const = 0;
+  /// Whether tiles of such operands (MatmulTile) can be asked for.
+  virtual bool hasOperands(const MatmulProblem &problem,
+                           llvm::StringRef operands) const {
+    return operands.empty();
+  }
   /// Whether a tile asked for by attribute can be generated; says why not.
   virtual bool accepts(const MatmulProblem &problem, const Chip &chip,
                        const MatmulTile &tile, std::string &why) const = 0;
@@ -76,8 +84,11 @@ public:
   virtual bool quantizes(const MatmulTile &tile, int64_t block) const {
     return false;
   }
-  /// `native, mma.m16n8k64 ...` or `emulated via ...`, without the tile.
-  virtual std::string describe(const MatmulProblem &problem) const = 0;
+  /// `native, mma.m16n8k64 ...` or `emulated via ...`, without the tiles, what
+  /// `variants` do.
+  virtual std::string
+  describe(const MatmulProblem &problem,
+           llvm::ArrayRef<MatmulVariant> variants) const = 0;
   /// Writes the kernel and the launch.
   virtual void generate(mlir::OpBuilder &builder, mlir::Location loc,
                         GPUKernelSet &kernelSet, const MatmulProblem &problem,
@@ -86,6 +97,8 @@ public:
 
 /// On a scaled_matmul: the tile to use, array<i64: m, n, k, stages>.
 inline constexpr llvm::StringLiteral kTileAttr = "blockscale.tile";
+/// Beside it: its operands, a string.
+inline constexpr llvm::StringLiteral kOperandsAttr = "blockscale.operands";
 
 /// The schedules of a chip, in the order in which they are asked. The last one
 /// supports every problem.

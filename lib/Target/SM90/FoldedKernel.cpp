@@ -1,0 +1,126 @@
+//===-- FoldedKernel.cpp - Products of folded operands --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "FoldedBody.h"
+
+#include "blockscale/Kernels/Patterns.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace blockscale;
+using namespace blockscale::sm90;
+using nvidia::MatmulEpilogue;
+using nvidia::ThreadCode;
+
+/// Registers of the thread that copies, and of those that multiply.
+static constexpr int64_t kProducerRegisters = 40, kConsumerRegisters = 232;
+
+void FoldedBody::emit() {
+  shared = code.sharedMemory();
+  thread = code.threadId();
+  rowsM = code.narrow(args[5]);
+  rowsN = code.narrow(args[6]);
+  batches = code.narrow(args[7]);
+  code.branch(code.eq(thread, code.constant(0)), [&](ThreadCode &single) {
+    HopperCode c(single);
+    for (int64_t stage = 0; stage < plan.stages; ++stage) {
+      c.initBarrier(ring().full(c, c.constant(stage)), 1);
+      c.initBarrier(ring().empty(c, c.constant(stage)), FoldedLayout::kWarps);
+    }
+    c.fenceBarrierInit();
+  });
+  code.barrier();
+  code.branchElse(
+      code.lt(thread, code.constant(kConsumers)),
+      [&](ThreadCode &inner) {
+        HopperCode c(inner);
+        c.registers(kConsumerRegisters, /*increase=*/true);
+        consume(c);
+      },
+      [&](ThreadCode &inner) {
+        HopperCode c(inner);
+        c.registers(kProducerRegisters, /*increase=*/false);
+        c.branch(c.eq(thread, c.constant(kConsumers)),
+                 [&](ThreadCode &single) { copyTiles(single); });
+      });
+}
+
+void FoldedBody::forTiles(HopperCode &outer, ValueRange initial,
+                          TileOrder::Body body) const {
+  TileOrder order{FoldedPlan::rows(), FoldedPlan::cols(), plan.group};
+  Misfits misfits(args[4], rowsM, rowsN, batches, problem.sharedB);
+  Value any = misfits.any(outer);
+  Value no = outer.zero(outer.builder.getI1Type());
+  order.forTiles(
+      outer, rowsM, rowsN, batches, initial,
+      [&](HopperCode &c, Value row, Value col, Value batch,
+          ValueRange carried) {
+        Value left = c.choose(any, no, [&](ThreadCode &some) {
+          HopperCode h(some);
+          return SmallVector<Value>{misfits.ofTile(h, row, col, batch)};
+        })[0];
+        return c.choose(c.eq(left, no), carried, [&](ThreadCode &inner) {
+          HopperCode h(inner);
+          return body(h, row, col, batch, carried);
+        });
+      });
+}
+
+/// One thread asks TMA for the tiles.
+void FoldedBody::copyTiles(HopperCode outer) const {
+  // The stages are empty at first: the first wait must not block.
+  forTiles(outer, {outer.constant(0), outer.constant(1)},
+           [&](HopperCode &tileCode, Value row0, Value col0, Value batch,
+               ValueRange carried) {
+             Value batchB = problem.sharedB ? tileCode.constant(0) : batch;
+             return tileCode.loop(
+                 tileCode.constant(0), tileCode.constant(steps()), 1, carried,
+                 [&](ThreadCode &inner, Value step, ValueRange place) {
+                   HopperCode c(inner);
+                   Value stage = place[0], parity = place[1];
+                   Value barrier = ring().full(c, stage);
+                   c.waitParity(ring().empty(c, stage), parity);
+                   c.expectBytes(barrier,
+                                 FoldedLayout::bytesA + FoldedLayout::bytesB);
+                   Value k = c.mul(step, kFoldedStageK);
+                   c.copyBox(ring().part(c, 0, stage, FoldedLayout::bytesA),
+                             args[0], {k, row0, batch}, barrier);
+                   c.copyBox(ring().part(c, layout.offsetB, stage,
+                                         FoldedLayout::bytesB),
+                             args[1], {k, col0, batchB}, barrier);
+                   RingPlace next = ring().after(c, {stage, parity});
+                   return SmallVector<Value>{next.stage, next.parity};
+                 });
+           });
+}
+
+int64_t sm90::foldedSharedBytes(const FoldedPlan &plan) {
+  return FoldedLayout(plan).sharedBytes;
+}
+
+func::FuncOp sm90::foldedKernel(nvidia::GPUKernelSet &kernelSet, Location loc,
+                                const FoldedPlan &plan,
+                                const FoldedProblem &problem,
+                                const MatmulEpilogue &epilogue) {
+  MLIRContext *context = loc.getContext();
+  Type map = LLVM::LLVMPointerType::get(context);
+  Type pointer = ThreadCode::globalPointer(context);
+  Type index = IndexType::get(context);
+  SmallVector<Type> types{map,     map,   pointer, pointer,
+                          pointer, index, index,   index};
+  llvm::append_range(types, epilogue.argumentTypes());
+  nvidia::LaunchShape shape;
+  shape.threads = FoldedPlan::threads();
+  shape.sharedBytes = static_cast<int32_t>(foldedSharedBytes(plan));
+  func::FuncOp kernel = kernelSet.getOrCreateRaw(
+      loc, "blockscale_folded",
+      kernels::kernelKey("sm90.folded", plan.stages, plan.group, problem.k,
+                         problem.sharedB, epilogue.key()),
+      types, shape, [&](OpBuilder &builder, Location loc, ValueRange args) {
+        FoldedBody(HopperCode(builder, loc), plan, problem, epilogue, args)
+            .emit();
+      });
+  // setmaxnreg needs a known number of registers at the start.
+  kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                  OpBuilder(context).getI32IntegerAttr(1));
+  return kernel;
+}

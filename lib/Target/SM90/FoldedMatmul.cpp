@@ -1,0 +1,109 @@
+//===-- FoldedMatmul.cpp - Exact products on the FP8 tensor cores ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "FoldedMatmul.h"
+#include "FoldKernel.h"
+#include "TensorMap.h"
+
+#include "blockscale/Kernels/HostSide.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace blockscale;
+using namespace blockscale::sm90;
+using namespace blockscale::nvidia;
+using blockscale::kernels::IndexMath;
+
+/// Columns of the result assumed where only the run time knows them.
+static constexpr double kUnknownCols = 4096;
+/// Seconds, as measured on an H200: of a tile for each column of K, by either
+/// kernel; of a byte of folding; of the launches around it.
+static constexpr double kTileBF16 = 13.5e-9, kTileE4M3 = 6.6e-9,
+                        kFoldByte = 0.27e-12, kLaunches = 4e-6;
+static constexpr int64_t kMaxRows = 1 << 20;
+
+bool sm90::foldedSupports(const MatmulProblem &problem) {
+  for (const MatmulSide *side : {&problem.lhs, &problem.rhs}) {
+    if (!side->format)
+      return false;
+    std::optional<FoldFormat> format = FoldFormat::get(*side->format);
+    if (!format || !foldSupports(*format, problem.depth))
+      return false;
+  }
+  return true;
+}
+
+int64_t sm90::foldedRows(const MatmulProblem &problem, const Chip &chip) {
+  double n = problem.staticCols().value_or(kUnknownCols), k = problem.depth;
+  double tilesN = std::ceil(n / FoldedPlan::cols());
+  // With one tile of rows, the bf16 kernel's blocks share K.
+  int64_t rows = 2 * FoldedPlan::rows();
+  for (; rows < kMaxRows; rows += FoldedPlan::rows()) {
+    double tiles = rows / FoldedPlan::rows() * tilesN;
+    double turns = std::ceil(tiles / chip.multiprocessors);
+    // Folding reads a side and writes a byte an element.
+    double bytes = k * (rows * (1 + problem.lhs.storageBits() / 8.0) +
+                        n * (1 + problem.rhs.storageBits() / 8.0));
+    if (turns * k * (kTileBF16 - kTileE4M3) > bytes * kFoldByte + kLaunches)
+      break;
+  }
+  return rows - FoldedPlan::rows() + 1;
+}
+
+static FoldedSide fold(OpBuilder &builder, Location loc,
+                       GPUKernelSet &kernelSet, const MatmulSide &side,
+                       Value batch, Value rows, Value misfits, Value firstWord,
+                       int64_t group) {
+  FoldSide fold{*FoldFormat::get(*side.format),
+                side.scalesType,
+                side.buffers,
+                batch,
+                rows,
+                side.cols()};
+  return foldToE4M3(builder, loc, kernelSet, fold, misfits, firstWord, group);
+}
+
+Value sm90::generateFolded(OpBuilder &builder, Location loc,
+                           GPUKernelSet &kernelSet,
+                           const MatmulProblem &problem) {
+  IndexMath math(builder, loc);
+  FoldedPlan plan;
+  int64_t k = problem.depth;
+  Value batchB = problem.rhsShared ? math.constant(1) : problem.batch;
+  Value tilesM = math.ceilDiv(problem.rows, FoldedPlan::rows());
+  Value tilesN = math.ceilDiv(problem.cols, FoldedPlan::cols());
+  Value firstB = math.add(math.mul(problem.batch, tilesM), 1);
+  Value misfits =
+      kernels::allocateFlat(builder, loc, builder.getI32Type(),
+                            math.add(firstB, math.mul(batchB, tilesN)));
+  kernelSet.fillZero(builder, loc, misfits);
+  FoldedSide a =
+      fold(builder, loc, kernelSet, problem.lhs, problem.batch, problem.rows,
+           misfits, math.constant(1), FoldedPlan::rows());
+  FoldedSide b = fold(builder, loc, kernelSet, problem.rhs, batchB,
+                      problem.cols, misfits, firstB, FoldedPlan::cols());
+
+  auto mapOf = [&](Value elements, Value rows, Value batch, int64_t boxRows) {
+    return makeTensorMap(builder, loc, kernelSet.getModule(),
+                         {elements,
+                          MapElement::UInt8,
+                          MapSwizzle::Bytes128,
+                          {math.constant(k), rows, batch},
+                          {kFoldedStageK, boxRows, 1}});
+  };
+  Value mapA =
+      mapOf(a.elements, problem.rows, problem.batch, FoldedPlan::rows());
+  Value mapB = mapOf(b.elements, problem.cols, batchB, FoldedPlan::cols());
+  func::FuncOp kernel = foldedKernel(kernelSet, loc, plan,
+                                     {k, problem.rhsShared}, problem.epilogue);
+  Value tiles = math.mul(math.mul(tilesM, tilesN), problem.batch);
+  Value blocks =
+      math.min(tiles, math.constant(kernelSet.getChip().multiprocessors));
+  SmallVector<Value> arguments{mapA,         mapB,         a.factors,
+                               b.factors,    misfits,      problem.rows,
+                               problem.cols, problem.batch};
+  llvm::append_range(arguments, problem.epilogue.arguments());
+  kernelSet.launchRaw(builder, loc, kernel,
+                      {blocks, math.constant(1), math.constant(1)}, arguments);
+  return misfits;
+}

@@ -1,0 +1,48 @@
+//===-- Ring.h - Stages between copies and products -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef BLOCKSCALE_LIB_TARGET_SM90_RING_H
+#define BLOCKSCALE_LIB_TARGET_SM90_RING_H
+
+#include "HopperCode.h"
+
+namespace blockscale::sm90 {
+
+/// Where a block is in a ring of stages, as carried values.
+struct RingPlace {
+  mlir::Value stage, parity;
+};
+
+/// A ring of stages in shared memory: parts of it, `bytes` a stage, and two
+/// mbarriers a stage, from `barriers` on.
+class Ring {
+public:
+  Ring(mlir::Value shared, int64_t barriers, int64_t stages)
+      : shared(shared), barriers(barriers), stages(stages) {}
+
+  mlir::Value part(HopperCode &c, int64_t offset, mlir::Value stage,
+                   int64_t bytes) const {
+    return c.at(c.at(shared, offset), c.mul(stage, bytes));
+  }
+  /// Completes when a stage has been filled, ...
+  mlir::Value full(HopperCode &c, mlir::Value stage) const {
+    return part(c, barriers, stage, 8);
+  }
+  /// ... and when it has been used.
+  mlir::Value empty(HopperCode &c, mlir::Value stage) const {
+    return part(c, barriers + 8 * stages, stage, 8);
+  }
+  RingPlace after(HopperCode &c, RingPlace place) const {
+    mlir::Value next = c.add(place.stage, 1);
+    mlir::Value wraps = c.eq(next, c.constant(stages));
+    return {c.select(wraps, c.constant(0), next),
+            c.select(wraps, c.bxor(place.parity, c.constant(1)), place.parity)};
+  }
+
+private:
+  mlir::Value shared;
+  int64_t barriers, stages;
+};
+
+} // namespace blockscale::sm90
+
+#endif // BLOCKSCALE_LIB_TARGET_SM90_RING_H
