@@ -10,7 +10,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Builders.h"
 
 using namespace mlir;
 using namespace blockscale;
@@ -60,10 +59,10 @@ private:
   LinearRole role() { return op.getRole(); }
   /// Whether the product is in the rotated space of the forward product.
   bool reuses() {
-    return recipe.getSite(RecipeAttr::getOperandRoles(role()).second)
-        .getReuse();
+    return site(RecipeAttr::getOperandRoles(role()).second).getReuse();
   }
   SiteAttr site(OperandRole role) { return recipe.getSite(role); }
+
   OpBuilder &builder;
   LinearOp op;
   Location loc;
@@ -202,10 +201,7 @@ Value LinearExpansion::asForwardSaw(OperandRole role, Value x) {
   Value values =
       DequantizeOp::create(builder, loc, type, side.values, side.scales,
                            side.tensorScale, side.zeros, side.format);
-  float multiplier = site(role).getPreMultiplier();
-  if (multiplier == 1.0f)
-    return values;
-  return reals.times(values, 1.0f / multiplier);
+  return reals.times(values, 1.0f / site(role).getPreMultiplier());
 }
 
 /// A gradient in the space of the forward product: 0 where that clipped, then

@@ -68,6 +68,8 @@ Value RealTensors::timesColumns(Value x, ValueRange factors) {
 }
 
 Value RealTensors::times(Value x, float factor) {
+  if (factor == 1.0f)
+    return x;
   RankedTensorType type = typeOf(x);
   SmallVector<Value> sizes;
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
