@@ -2,10 +2,12 @@
 """How fast the quantizers are on a GPU, beside a copy of the same tensor.
 
   benchmarks/gpu_quantize.py build DIR [CHIP]   compile (needs LLVM), sm_90a
-  benchmarks/gpu_quantize.py run DIR [SETS]     time (needs a GPU and PyTorch)
+  benchmarks/gpu_quantize.py run DIR [SETS [no]]  time (needs a GPU and PyTorch);
+                                                `no`: without torch.compile
 
 Each row is the median of 10 runs of 12 calls, timed by device events, over input
-sets that together exceed the L2 cache. `of copy` is the bytes that the row has to
+sets that together exceed the L2 cache; the device waits until the host has queued
+all calls of a run. `of copy` is the bytes that the row has to
 move, over its time, relative to the same quotient of torch's copy. The peer is
 a quantizer with the same rule written in PyTorch and compiled by torch.compile.
 docs/Performance.md has the figures of one card.
@@ -100,7 +102,7 @@ def peer(torch):
     return torch.compile(quantize)
 
 
-def run(folder, sets=3):
+def run(folder, sets=3, compiled="yes"):
     import torch
 
     import blockscale
@@ -117,8 +119,9 @@ def run(folder, sets=3):
         for _ in range(repetitions):
             begin, end = (torch.cuda.Event(enable_timing=True)
                           for _ in range(2))
+            # Some 10 ms, so that the host is ahead of the device.
+            torch.cuda._sleep(20_000_000)
             begin.record()
-            # Many calls, so that the host is ahead of the device.
             for _ in range(rounds):
                 for x in inputs:
                     result = call(x)
@@ -134,7 +137,7 @@ def run(folder, sets=3):
     bandwidth = 4 * elements / copy
     print(f"{torch.cuda.get_device_name()}, {ROWS} x {COLS} bf16; a copy takes "
           f"{copy:.1f} us, {bandwidth / 1e6:.2f} TB/s")
-    slow = median(peer(torch))
+    slow = median(peer(torch)) if compiled == "yes" else float("nan")
     print(f"{'torch.compile, nvfp4 linear':28} {slow:8.1f} us")
     for name, (_, needs, size) in CASES.items():
         arguments = [extra[key] for key in needs]

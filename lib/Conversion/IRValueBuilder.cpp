@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blockscale/Conversion/IRValueBuilder.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
@@ -109,9 +110,10 @@ Value IRValueBuilder::fdiv(Value a, Value b) {
   return binary<arith::DivFOp>(a, b);
 }
 
-Value IRValueBuilder::mulhi(Value a, Value b) {
+std::pair<Value, Value> IRValueBuilder::mulWide(Value a, Value b) {
   match(a, b);
-  return arith::MulUIExtendedOp::create(builder, loc, a, b).getHigh();
+  auto product = arith::MulUIExtendedOp::create(builder, loc, a, b);
+  return {product.getLow(), product.getHigh()};
 }
 
 Value IRValueBuilder::cmp(arith::CmpIPredicate predicate, Value a, Value b) {
@@ -138,6 +140,12 @@ Value IRValueBuilder::select(Value condition, Value a, Value b) {
   }
   // A scalar condition selects whole vectors.
   return arith::SelectOp::create(builder, loc, condition, a, b);
+}
+
+Value IRValueBuilder::fmuladd(Value x, Value s, Value c) {
+  match(x, s);
+  match(x, c);
+  return LLVM::FMulAddOp::create(builder, loc, x, s, c);
 }
 
 Value IRValueBuilder::fsqrt(Value a) {

@@ -4,7 +4,6 @@
 #include "blockscale/Kernels/LaneAccess.h"
 #include "blockscale/Kernels/Patterns.h"
 
-#include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
 #include "blockscale/Numerics/BlockScaling.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -22,8 +21,17 @@ static constexpr int64_t kAmaxChunk = 8;
 /// Most items of that kind: enough threads for the largest GPU.
 static constexpr int64_t kAmaxItems = 1 << 18;
 
-/// max(sofar, magnitudes of source[first, last) by steps of `lanes`).
-static Value maxOfChunks(OpBuilder &builder, Location loc, Value source,
+namespace {
+/// Whose maximum, and how to get at it.
+struct Values {
+  Value source;
+  const ThreadOps &ops;
+  std::optional<Rotation> rotation;
+};
+} // namespace
+
+/// The largest magnitude of source[first, last), `lanes` at a time.
+static Value maxOfChunks(OpBuilder &builder, Location loc, const Values &values,
                          Value first, Value last, Value step, int64_t lanes,
                          int64_t alignment) {
   auto laneType = VectorType::get({lanes}, builder.getI32Type());
@@ -33,8 +41,10 @@ static Value maxOfChunks(OpBuilder &builder, Location loc, Value source,
       builder, loc, first, last, step, zeros,
       [&](OpBuilder &inner, Location, Value i, ValueRange sofar) {
         IRValueBuilder b(inner, loc);
-        Value x = loadReals(b, source, i, lanes, lanes, alignment);
-        scf::YieldOp::create(inner, loc, tensorAmaxRow(b, sofar[0], x));
+        Value x = widenReals(b, loadRotated(b, values.ops, values.rotation,
+                                            values.source, i, lanes, lanes,
+                                            alignment));
+        scf::YieldOp::create(inner, loc, values.ops.foldAmax(b, sofar[0], x));
       });
   return IRValueBuilder(builder, loc).reduceUMax(loop.getResult(0));
 }
@@ -53,49 +63,99 @@ static Value maxOfValues(OpBuilder &builder, Location loc, Value source,
   return loop.getResult(0);
 }
 
+/// The same where groups of the rotation are shared by neighbouring items. They
+/// all take as many steps as the first item of their warp; one that is through
+/// sees values of the first group again.
+static Value maxOfSharedGroups(OpBuilder &builder, Location loc,
+                               const Values &values, Value item, Value last,
+                               Value step, int64_t lanes, int64_t alignment) {
+  IndexMath math(builder, loc);
+  constexpr int64_t warp = 32;
+  Value inWarp = math.rem(item, warp);
+  Value offset = math.mul(inWarp, lanes);
+  Value company =
+      math.mul(math.rem(inWarp, values.rotation->size / lanes), lanes);
+  auto laneType = VectorType::get({lanes}, builder.getI32Type());
+  Value zeros =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(laneType));
+  auto loop = scf::ForOp::create(
+      builder, loc, math.mul(math.sub(item, inWarp), lanes), last, step, zeros,
+      [&](OpBuilder &inner, Location, Value i, ValueRange sofar) {
+        IRValueBuilder b(inner, loc);
+        Value own = IndexMath(inner, loc).add(i, offset);
+        Value exists = arith::CmpIOp::create(
+            inner, loc, arith::CmpIPredicate::ult, own, last);
+        Value index = arith::SelectOp::create(inner, loc, exists, own, company);
+        Value x = widenReals(b, loadRotated(b, values.ops, values.rotation,
+                                            values.source, index, lanes, lanes,
+                                            alignment));
+        scf::YieldOp::create(inner, loc, values.ops.foldAmax(b, sofar[0], x));
+      });
+  return IRValueBuilder(builder, loc).reduceUMax(loop.getResult(0));
+}
+
+/// Values that an item takes at a time.
+static int64_t lanesOfAmax(const KernelSet &kernelSet,
+                           const std::optional<Rotation> &rotation) {
+  if (kernelSet.itemSize() == ItemSize::Row)
+    return rotation ? rotation->size : kAmaxLanes;
+  return rotation
+             ? std::min(rotation->size, kernelSet.threadOps().itemColumns())
+             : kAmaxChunk;
+}
+
 static func::FuncOp amaxKernel(KernelSet &kernelSet, Location loc,
-                               Value source) {
-  OpBuilder types(loc.getContext());
-  Type index = types.getIndexType();
-  SmallVector<Type> argTypes{source.getType(), flatType(types.getI32Type()),
-                             index, index};
+                               const std::optional<Rotation> &rotation,
+                               TypeRange argTypes) {
+  int64_t lanes = lanesOfAmax(kernelSet, rotation);
   return kernelSet.getOrCreate(
-      loc, "blockscale_amax", kernelKey("amax", source.getType()), argTypes,
+      loc, rotation ? "blockscale_rotate_amax" : "blockscale_amax",
+      kernelKey("amax", argTypes[0], rotation ? rotation->key() : ""), argTypes,
       [&](OpBuilder &builder, Location loc, Value begin, Value end,
           ValueRange args) {
-        Value source = args[0], maximum = args[1], size = args[2],
-              items = args[3];
+        Values values{args[0], kernelSet.threadOps(), rotation};
+        if (args.size() == 5)
+          values.rotation->signBuffer = args[4];
+        Value maximum = args[1], size = args[2], items = args[3];
         IndexMath math(builder, loc);
+        unsigned bits = cast<MemRefType>(values.source.getType())
+                            .getElementType()
+                            .getIntOrFloatBitWidth();
+        int64_t alignment =
+            alignmentOf(kernelSet.bufferAlignment(), lanes, lanes, bits);
         Value result;
         if (kernelSet.itemSize() == ItemSize::Row) {
           Value first = math.mul(begin, kAmaxRun);
           Value last = math.min(math.mul(end, kAmaxRun), size);
           Value lastFull = math.add(
-              first, math.mul(math.div(math.sub(last, first), kAmaxLanes),
-                              kAmaxLanes));
-          result = maxOfChunks(builder, loc, source, first, lastFull,
-                               math.constant(kAmaxLanes), kAmaxLanes, 0);
-          result = maxOfValues(builder, loc, source, lastFull, last, result);
+              first, math.mul(math.div(math.sub(last, first), lanes), lanes));
+          result = maxOfChunks(builder, loc, values, first, lastFull,
+                               math.constant(lanes), lanes, alignment);
+          if (!rotation)
+            result = maxOfValues(builder, loc, values.source, lastFull, last,
+                                 result);
+        } else if (rotation && rotation->size > lanes) {
+          result = maxOfSharedGroups(builder, loc, values, begin, size,
+                                     math.mul(items, lanes), lanes, alignment);
         } else {
-          Value full = math.mul(math.div(size, kAmaxChunk), kAmaxChunk);
-          unsigned bits = cast<MemRefType>(source.getType())
-                              .getElementType()
-                              .getIntOrFloatBitWidth();
+          Value full = math.mul(math.div(size, lanes), lanes);
           // A thread without an item has an empty range.
           Value first = arith::SelectOp::create(
               builder, loc,
               arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
                                     begin, end),
-              math.mul(begin, kAmaxChunk), full);
-          result = maxOfChunks(builder, loc, source, first, full,
-                               math.mul(items, kAmaxChunk), kAmaxChunk,
-                               alignmentOf(kernelSet.bufferAlignment(),
-                                           kAmaxChunk, kAmaxChunk, bits));
-          Value isFirst = arith::CmpIOp::create(
-              builder, loc, arith::CmpIPredicate::eq, begin, math.constant(0));
-          Value tail =
-              arith::SelectOp::create(builder, loc, isFirst, full, size);
-          result = maxOfValues(builder, loc, source, tail, size, result);
+              math.mul(begin, lanes), full);
+          result = maxOfChunks(builder, loc, values, first, full,
+                               math.mul(items, lanes), lanes, alignment);
+          if (!rotation) {
+            Value isFirst =
+                arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                      begin, math.constant(0));
+            Value tail =
+                arith::SelectOp::create(builder, loc, isFirst, full, size);
+            result =
+                maxOfValues(builder, loc, values.source, tail, size, result);
+          }
         }
         // The maximum of the bits does not depend on who comes first.
         kernelSet.atomicUMax(builder, loc, result, maximum);
@@ -103,19 +163,24 @@ static func::FuncOp amaxKernel(KernelSet &kernelSet, Location loc,
 }
 
 Value kernels::launchAmax(OpBuilder &builder, Location loc,
-                          KernelSet &kernelSet, Value source, Value size) {
+                          KernelSet &kernelSet, Value source, Value size,
+                          const std::optional<Rotation> &rotation) {
   IndexMath math(builder, loc);
   Value maximum =
       allocateFlat(builder, loc, builder.getI32Type(), math.constant(1));
   kernelSet.fillZero(builder, loc, maximum);
-  func::FuncOp kernel = amaxKernel(kernelSet, loc, source);
   bool runs = kernelSet.itemSize() == ItemSize::Row;
-  Value items = runs ? math.ceilDiv(size, kAmaxRun)
-                     : math.min(math.ceilDiv(size, kAmaxChunk),
-                                math.constant(kAmaxItems));
+  Value items =
+      runs ? math.ceilDiv(size, kAmaxRun)
+           : math.min(math.ceilDiv(size, lanesOfAmax(kernelSet, rotation)),
+                      math.constant(kAmaxItems));
+  SmallVector<Value> args{source, maximum, size, items};
+  if (rotation && rotation->signBuffer)
+    args.push_back(rotation->signBuffer);
+  func::FuncOp kernel =
+      amaxKernel(kernelSet, loc, rotation, ValueRange(args).getTypes());
   kernelSet.launch(builder, loc, kernel, items,
-                   grainFor(math, math.constant(kAmaxRun)),
-                   {source, maximum, size, items});
+                   grainFor(math, math.constant(kAmaxRun)), args);
   return maximum;
 }
 

@@ -67,10 +67,9 @@ SmallVector<Value> BlockChoice::overRows(
   IndexMath math(builder, loc);
   if (format.blockRows == 1) {
     IRValueBuilder b(builder, loc);
-    Value x = lanes;
-    if (!x)
-      x = loadReals(b, source, block.index, format.blockCols, block.valid,
-                    alignment);
+    Value x = block.loaded ? widenReals(b, block.loaded)
+                           : loadReals(b, source, block.index, format.blockCols,
+                                       block.valid, alignment);
     return body(b, math.constant(0), x, initial);
   }
   // The first trip makes the state lanewise.
@@ -97,10 +96,12 @@ SmallVector<Value> BlockChoice::overRows(
   return SmallVector<Value>(loop.getResults());
 }
 
-Candidate<Value> BlockChoice::choose(OpBuilder &builder, Location loc,
-                                     const BlockRows &block) const {
+Measure<Value> BlockChoice::measure(OpBuilder &builder, Location loc,
+                                    const BlockRows &block) const {
   IRValueBuilder b(builder, loc);
   IndexMath math(builder, loc);
+  if (block.loaded && rule.estimator == ScaleRule::Estimator::AbsMax)
+    return {ops.maxMagnitude(b, block.loaded), b.f32(0)};
   Measure<Value> initial = measureInit(b, format, rule);
   SmallVector<Value> lanes =
       overRows(builder, loc, block, {initial.a, initial.b},
@@ -113,10 +114,14 @@ Candidate<Value> BlockChoice::choose(OpBuilder &builder, Location loc,
   Value count =
       arith::IndexCastOp::create(builder, loc, builder.getI32Type(),
                                  math.mul(block.rowCount, format.blockCols));
-  Measure<Value> measure =
-      measureReduce(b, format, rule, {lanes[0], lanes[1]}, b.toFloat(count));
+  return measureReduce(b, format, rule, {lanes[0], lanes[1]}, b.toFloat(count));
+}
+
+Candidate<Value> BlockChoice::choose(OpBuilder &builder, Location loc,
+                                     const BlockRows &block) const {
+  IRValueBuilder b(builder, loc);
   std::vector<Candidate<Value>> choices =
-      candidates(b, format, rule, measure, level);
+      candidates(b, format, rule, measure(builder, loc, block), level);
   if (choices.size() == 1)
     return choices[0];
   SmallVector<Value> errors = overRows(

@@ -5,6 +5,7 @@
 
 #include "blockscale/Kernels/HostSide.h"
 #include "blockscale/Kernels/LaneAccess.h"
+#include "blockscale/Kernels/ThreadOps.h"
 #include "blockscale/Numerics/BlockScaling.h"
 
 namespace blockscale::kernels {
@@ -29,6 +30,8 @@ struct BlockRows {
   mlir::Value index;     ///< Index of its first value.
   mlir::Value rowCount;  ///< Rows that exist, and
   int64_t valid;         ///< columns.
+  /// The values of a block of one row as in memory, if they are there already.
+  mlir::Value loaded;
 };
 
 /// Measures blocks of a tensor of reals and chooses their scales.
@@ -38,11 +41,9 @@ struct BlockChoice {
   int64_t cols;
   int64_t alignment; ///< Of blocks, in bytes.
   mlir::Value source;
+  const ThreadOps &ops;
   bool singleBatch = false;
   TensorLevel<mlir::Value> level = {};
-  /// The values of a block of one row where they are in registers; `source` is
-  /// then not read.
-  mlir::Value lanes = {};
 
   void setLevel(mlir::OpBuilder &builder, mlir::Location loc,
                 mlir::Value amaxBuffer);
@@ -63,6 +64,8 @@ struct BlockChoice {
                IRValueBuilder &, mlir::Value row, mlir::Value x,
                mlir::ValueRange state)>
                body) const;
+  Measure<mlir::Value> measure(mlir::OpBuilder &builder, mlir::Location loc,
+                               const BlockRows &block) const;
   Candidate<mlir::Value> choose(mlir::OpBuilder &builder, mlir::Location loc,
                                 const BlockRows &block) const;
 };

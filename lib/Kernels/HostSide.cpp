@@ -85,6 +85,14 @@ static Value tiledBytes(IndexMath &math, Value rows, int64_t cols) {
                   tiledScaleBytes(kScaleTileRows, cols));
 }
 
+/// Whether tiled scales have bytes that stand for no scale.
+static bool mayHavePadding(RankedTensorType logical) {
+  int64_t rank = logical.getRank();
+  return rank < 2 || logical.isDynamicDim(rank - 2) ||
+         logical.getDimSize(rank - 2) % kScaleTileRows != 0 ||
+         logical.getDimSize(rank - 1) % kScaleTileCols != 0;
+}
+
 ResultBuffer kernels::allocateResult(OpBuilder &builder, Location loc,
                                      KernelSet &kernelSet,
                                      RankedTensorType logical,
@@ -114,7 +122,7 @@ ResultBuffer kernels::allocateResult(OpBuilder &builder, Location loc,
       MemRefType::get(storage.getShape(), storage.getElementType()),
       dynamicSizes, builder.getI64IntegerAttr(64));
   result.flat = flatten(builder, loc, result.memref);
-  if (tiled)
+  if (tiled && mayHavePadding(logical))
     kernelSet.fillZero(builder, loc, result.flat);
   return result;
 }

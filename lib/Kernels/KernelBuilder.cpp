@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blockscale/Kernels/KernelBuilder.h"
 #include "blockscale/Kernels/KernelSet.h"
+#include "blockscale/Kernels/ThreadOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -15,6 +16,11 @@ func::FuncOp KernelSet::getOrCreate(Location loc, StringRef name, StringRef key,
   if (!kernel)
     kernel = create(loc, name, argumentTypes, body);
   return kernel;
+}
+
+const ThreadOps &KernelSet::threadOps() const {
+  static const ThreadOps defaults;
+  return defaults;
 }
 
 Value IndexMath::constant(int64_t value) {

@@ -23,7 +23,7 @@ static Value prefixMask(IRValueBuilder &b, int64_t lanes, int64_t valid) {
       ArrayRef<int64_t>{valid});
 }
 
-static Value widen(IRValueBuilder &b, Value reals) {
+Value kernels::widenReals(IRValueBuilder &b, Value reals) {
   OpBuilder &builder = b.getBuilder();
   if (getElementTypeOrSelf(reals.getType()).isF32())
     return reals;
@@ -39,8 +39,8 @@ Value kernels::roundReals(IRValueBuilder &b, Value reals, Type element) {
                                  withLanesOf(element, reals.getType()), reals);
 }
 
-Value kernels::loadReals(IRValueBuilder &b, Value buffer, Value index,
-                         int64_t lanes, int64_t valid, int64_t alignment) {
+Value kernels::loadNarrow(IRValueBuilder &b, Value buffer, Value index,
+                          int64_t lanes, int64_t valid, int64_t alignment) {
   OpBuilder &builder = b.getBuilder();
   Type element = elementOf(buffer);
   auto type = VectorType::get({lanes}, element);
@@ -56,12 +56,17 @@ Value kernels::loadReals(IRValueBuilder &b, Value buffer, Value index,
                                           ValueRange{index},
                                           prefixMask(b, lanes, valid), zero);
   }
-  return widen(b, loaded);
+  return loaded;
+}
+
+Value kernels::loadReals(IRValueBuilder &b, Value buffer, Value index,
+                         int64_t lanes, int64_t valid, int64_t alignment) {
+  return widenReals(b, loadNarrow(b, buffer, index, lanes, valid, alignment));
 }
 
 Value kernels::loadReal(IRValueBuilder &b, Value buffer, Value index) {
-  return widen(b, memref::LoadOp::create(b.getBuilder(), b.getLoc(), buffer,
-                                         ValueRange{index}));
+  return widenReals(b, memref::LoadOp::create(b.getBuilder(), b.getLoc(),
+                                              buffer, ValueRange{index}));
 }
 
 void kernels::storeReals(IRValueBuilder &b, Value reals, Value buffer,
@@ -110,6 +115,18 @@ void kernels::storeCodes(IRValueBuilder &b, Value codes, Value buffer,
   }
   Value bytes = arith::TruncIOp::create(
       builder, loc, withLanesOf(builder.getI8Type(), codes.getType()), codes);
+  vector::StoreOp::create(builder, loc, bytes, buffer, ValueRange{index},
+                          /*nontemporal=*/false, llvm::MaybeAlign(alignment));
+}
+
+void kernels::storePackedCodes(IRValueBuilder &b, Value words, Value buffer,
+                               Value index, int64_t alignment) {
+  OpBuilder &builder = b.getBuilder();
+  Location loc = b.getLoc();
+  Value bytes = vector::BitCastOp::create(
+      builder, loc, VectorType::get({4 * b.lanes(words)}, builder.getI8Type()),
+      words);
+  index = IndexMath(builder, loc).div(index, 2);
   vector::StoreOp::create(builder, loc, bytes, buffer, ValueRange{index},
                           /*nontemporal=*/false, llvm::MaybeAlign(alignment));
 }
@@ -189,4 +206,38 @@ void kernels::storeScalarCode(IRValueBuilder &b, Value code, Value buffer,
   if (isa<FloatType>(element))
     code = arith::BitcastOp::create(builder, loc, element, code);
   memref::StoreOp::create(builder, loc, code, buffer, ValueRange{index});
+}
+
+void kernels::storeScalarCodes(IRValueBuilder &b, ArrayRef<Value> codes,
+                               Value buffer, Value index) {
+  OpBuilder &builder = b.getBuilder();
+  Location loc = b.getLoc();
+  Type byte = builder.getI8Type();
+  SmallVector<Value> bytes;
+  for (Value code : codes)
+    bytes.push_back(arith::TruncIOp::create(builder, loc, byte, code));
+  auto type = VectorType::get({static_cast<int64_t>(bytes.size())}, byte);
+  Value together = vector::FromElementsOp::create(builder, loc, type, bytes);
+  vector::StoreOp::create(builder, loc, together, buffer, ValueRange{index},
+                          /*nontemporal=*/false,
+                          llvm::MaybeAlign(bytes.size()));
+}
+
+Value kernels::joinLanes(IRValueBuilder &b, ArrayRef<Value> vectors) {
+  if (vectors.size() == 1)
+    return vectors[0];
+  OpBuilder &builder = b.getBuilder();
+  Location loc = b.getLoc();
+  auto type = cast<VectorType>(vectors[0].getType());
+  int64_t each = type.getDimSize(0);
+  auto all = VectorType::get({each * static_cast<int64_t>(vectors.size())},
+                             type.getElementType());
+  Value joined =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(all));
+  for (auto [i, vector] : llvm::enumerate(vectors))
+    joined = vector::InsertStridedSliceOp::create(
+        builder, loc, vector, joined,
+        ArrayRef<int64_t>{static_cast<int64_t>(i) * each},
+        ArrayRef<int64_t>{1});
+  return joined;
 }

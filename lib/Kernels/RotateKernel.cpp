@@ -1,6 +1,7 @@
 //===-- RotateKernel.cpp - Block Hadamard rotation ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "RotateSigns.h"
+#include "RotatedLoad.h"
 #include "blockscale/Kernels/HostSide.h"
 #include "blockscale/Kernels/LaneAccess.h"
 #include "blockscale/Kernels/Patterns.h"
@@ -71,6 +72,10 @@ LowerRotate::matchAndRewrite(RotateOp op, OpAdaptor adaptor,
                              ConversionPatternRewriter &rewriter) const {
   if (op.getMatrix())
     return rewriter.notifyMatchFailure(op, "not by Hadamard's matrix");
+  if (isInsideQuantizer(op)) {
+    rewriter.replaceOp(op, adaptor.getSource());
+    return success();
+  }
   Location loc = op.getLoc();
   auto type = op.getSource().getType();
   int64_t size = op.getSize(), axis = op.getRotationAxis();

@@ -16,14 +16,16 @@ bool kernels::isDefinedBefore(Value value, Operation *at) {
          definition->isBeforeInBlock(at);
 }
 
-ScaleResults::ScaleResults(ScaleOp scale, Operation *at) : scale(scale) {
+SmallVector<QuantizeOp> kernels::fusableQuantizations(ScaleOp scale,
+                                                      Operation *at) {
+  SmallVector<QuantizeOp> fusable;
   for (Operation *user : scale->getUsers()) {
     auto quantize = dyn_cast<QuantizeOp>(user);
-    if (!quantize || quantize->getBlock() != scale->getBlock() ||
+    if (!quantize || llvm::is_contained(fusable, quantize) ||
+        quantize->getBlock() != scale->getBlock() ||
         quantize.getSource() != scale.getSource() ||
         quantize.getFormat() != scale.getFormat() ||
-        quantize.getPad() != scale.getPad() ||
-        llvm::any_of(fused, [&](Fused &f) { return f.op == quantize; }))
+        quantize.getPad() != scale.getPad())
       continue;
     auto is = [](Value used, Value result) { return !used || used == result; };
     if (!is(quantize.getScales(), scale.getScales()) ||
@@ -33,8 +35,14 @@ ScaleResults::ScaleResults(ScaleOp scale, Operation *at) : scale(scale) {
       continue;
     if (quantize.getSeed() && !isDefinedBefore(quantize.getSeed(), at))
       continue;
-    fused.push_back({quantize});
+    fusable.push_back(quantize);
   }
+  return fusable;
+}
+
+ScaleResults::ScaleResults(ScaleOp scale, Operation *at) : scale(scale) {
+  for (QuantizeOp quantize : fusableQuantizations(scale, at))
+    fused.push_back({quantize});
 }
 
 bool ScaleResults::contains(Operation *op) const {
@@ -136,6 +144,8 @@ std::string ScaleResults::key() const {
 
 ScaleKernel ScaleResults::makeKernel(const KernelSet &kernelSet,
                                      ValueRange args, const BlockChoice &choice,
+                                     const ScaleItems &items,
+                                     const std::optional<Rotation> &rotation,
                                      Value rows) const {
   auto optional = [&](std::optional<size_t> index) {
     return index ? args[*index] : Value();
@@ -143,25 +153,23 @@ ScaleKernel ScaleResults::makeKernel(const KernelSet &kernelSet,
   auto scalesType = cast<RankedTensorType>(getScale().getScales().getType());
   ScaleAddress linear(RankedTensorType::get(scalesType.getShape(),
                                             scalesType.getElementType()));
-  ScaleKernel kernel{choice,
-                     kernelSet.itemSize(),
-                     ScaleAddress(scalesType),
-                     linear,
-                     rows,
-                     args[scales],
-                     optional(level),
-                     optional(zeros),
-                     optional(factors)};
+  ScaleKernel kernel{choice,          items,
+                     rotation,        ScaleAddress(scalesType),
+                     linear,          rows,
+                     args[scales],    optional(level),
+                     optional(zeros), optional(factors)};
   for (const Fused &entry : fused) {
     QuantizeOp op = entry.op;
     auto elementsType = op.getElements().getType();
     int64_t paddedCols = elementsType.getShape().back();
-    kernel.fused.push_back(
-        {op.getRounding(), op.getEncode() != nullptr, paddedCols,
-         alignmentOf(kernelSet.bufferAlignment(), paddedCols,
-                     format().blockCols,
-                     getStorageWidth(elementsType.getElementType())),
-         args[entry.elements], optional(entry.seed)});
+    auto alignmentOfCols = [&](int64_t cols) {
+      return alignmentOf(kernelSet.bufferAlignment(), paddedCols, cols,
+                         getStorageWidth(elementsType.getElementType()));
+    };
+    kernel.fused.push_back({op.getRounding(), op.getEncode() != nullptr,
+                            paddedCols, alignmentOfCols(items.groupCols),
+                            alignmentOfCols(format().blockCols),
+                            args[entry.elements], optional(entry.seed)});
   }
   return kernel;
 }
@@ -171,17 +179,23 @@ void ScaleResults::emitBlock(OpBuilder &builder, Location loc,
                              Value x, Value batch, Value rows, Value row,
                              Value blockCol) const {
   IndexMath math(builder, loc);
-  BlockChoice choice{format(), getScale().getRule().getValue(), /*cols=*/0,
-                     /*alignment=*/0, /*source=*/Value()};
-  choice.lanes = x;
+  BlockChoice choice{format(),
+                     getScale().getRule().getValue(),
+                     /*cols=*/0,
+                     /*alignment=*/0,
+                     /*source=*/Value(),
+                     kernelSet.threadOps()};
   BlockRows block{batch,
                   row,
                   rows,
                   math.add(math.mul(batch, rows), row),
                   Value(),
                   math.constant(1),
-                  format().blockCols};
-  ScaleKernel kernel = makeKernel(kernelSet, args, choice, rows);
+                  format().blockCols,
+                  x};
+  ScaleItems items{kernelSet.itemSize(), format().blockCols};
+  ScaleKernel kernel =
+      makeKernel(kernelSet, args, choice, items, std::nullopt, rows);
   kernel.emitLevel(builder, loc);
   kernel.emitBlock(builder, loc, block, blockCol);
 }

@@ -80,13 +80,13 @@ struct SimulationArgs {
     int64_t alignment =
         alignmentOf(kernelSet.bufferAlignment(), cols, format.blockCols,
                     type.getElementType().getIntOrFloatBitWidth());
-    return {
-        {format, op.getRule().getValue(), cols, alignment, args[source], {}},
-        op.getRounding(),
-        kernelSet.itemSize(),
-        args[rows],
-        optional(amax),
-        optional(seed)};
+    return {{format, op.getRule().getValue(), cols, alignment, args[source],
+             kernelSet.threadOps()},
+            op.getRounding(),
+            kernelSet.itemSize(),
+            args[rows],
+            optional(amax),
+            optional(seed)};
   }
 
   template <typename OpTy> std::string keyOf(StringRef name, OpTy op) const {

@@ -28,7 +28,9 @@ TEST(HostBuilder, SignedAndUnsigned) {
   EXPECT_EQ(b.smax(minusOne, one)[0], 1u);
   EXPECT_EQ(b.lshr(minusOne, b.i32(28))[0], 15u);
   EXPECT_EQ(b.ashr(minusOne, b.i32(28))[0], ~0u);
-  EXPECT_EQ(b.mulhi(minusOne, minusOne)[0], 0xfffffffeu);
+  auto [low, high] = b.mulWide(minusOne, minusOne);
+  EXPECT_EQ(low[0], 1u);
+  EXPECT_EQ(high[0], 0xfffffffeu);
   EXPECT_EQ(b.toFloat(minusOne).asFloat(), -1.0f);
 }
 

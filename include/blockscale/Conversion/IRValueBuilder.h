@@ -15,6 +15,7 @@
 #include "mlir/IR/Builders.h"
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace blockscale {
@@ -33,8 +34,8 @@ public:
   Value add(Value a, Value b);
   Value sub(Value a, Value b);
   Value mul(Value a, Value b);
-  /// High word of the unsigned 64-bit product.
-  Value mulhi(Value a, Value b);
+  /// Low and high word of the unsigned 64-bit product.
+  std::pair<Value, Value> mulWide(Value a, Value b);
   Value band(Value a, Value b);
   Value bor(Value a, Value b);
   Value bxor(Value a, Value b);
@@ -94,6 +95,7 @@ public:
   Value fsub(Value a, Value b);
   Value fmul(Value a, Value b);
   Value fdiv(Value a, Value b);
+  Value fmuladd(Value x, Value s, Value c);
   Value fsqrt(Value a);
   Value asInt(Value a);
   Value asFloat(Value a);

@@ -18,6 +18,8 @@
 
 namespace blockscale::kernels {
 
+class ThreadOps;
+
 using KernelBody = llvm::function_ref<void(mlir::OpBuilder &, mlir::Location,
                                            mlir::Value begin, mlir::Value end,
                                            mlir::ValueRange arguments)>;
@@ -34,6 +36,7 @@ public:
   virtual ~KernelSet() = default;
 
   ItemSize itemSize() const { return items; }
+  virtual const ThreadOps &threadOps() const;
   /// Bytes to which every buffer is aligned, beyond its element type.
   int64_t bufferAlignment() const { return alignment; }
 

@@ -20,6 +20,9 @@ namespace blockscale::kernels {
 /// bytes is that of the address, 0 that of an element.
 mlir::Value loadReals(IRValueBuilder &b, mlir::Value buffer, mlir::Value index,
                       int64_t lanes, int64_t valid, int64_t alignment = 0);
+/// The same, as they are in memory.
+mlir::Value loadNarrow(IRValueBuilder &b, mlir::Value buffer, mlir::Value index,
+                       int64_t lanes, int64_t valid, int64_t alignment);
 /// One real at `index`, as f32.
 mlir::Value loadReal(IRValueBuilder &b, mlir::Value buffer, mlir::Value index);
 /// Rounds f32 lanes to the buffer's element type, ties to even, and stores.
@@ -28,12 +31,17 @@ void storeReals(IRValueBuilder &b, mlir::Value reals, mlir::Value buffer,
 /// f32 scalar or lanes to f16, bf16 or f32, ties to even.
 mlir::Value roundReals(IRValueBuilder &b, mlir::Value reals,
                        mlir::Type element);
+/// f16, bf16 or f32 scalar or lanes to f32.
+mlir::Value widenReals(IRValueBuilder &b, mlir::Value reals);
 
 /// `lanes` element codes of `width` bits, starting at element `index` (even).
 mlir::Value loadCodes(IRValueBuilder &b, mlir::Value buffer, mlir::Value index,
                       int64_t lanes, unsigned width, int64_t alignment = 0);
 void storeCodes(IRValueBuilder &b, mlir::Value codes, mlir::Value buffer,
                 mlir::Value index, unsigned width, int64_t alignment = 0);
+/// Words of eight packed 4-bit codes, at element `index`.
+void storePackedCodes(IRValueBuilder &b, mlir::Value words, mlir::Value buffer,
+                      mlir::Value index, int64_t alignment);
 
 /// The alignment of every index that is a multiple of `step` elements of
 /// `bits` bits, in a buffer aligned to `bufferAlignment` bytes whose rows hold
@@ -43,7 +51,8 @@ int64_t alignmentOf(int64_t bufferAlignment, int64_t cols, int64_t step,
 
 /// Calls `body(row, blockCol, valid)` for the blocks of `cols` columns in the
 /// rows that work items [begin, end) stand for; `valid` columns of a block
-/// exist (a constant).
+/// exist (a constant). `blockCols` may be that of a group of blocks, which then
+/// counts as one.
 void forEachBlock(mlir::OpBuilder &builder, mlir::Location loc,
                   ItemSize itemSize, mlir::Value begin, mlir::Value end,
                   int64_t cols, int64_t blockCols,
@@ -59,6 +68,13 @@ mlir::Value loadScalarCode(IRValueBuilder &b, mlir::Value buffer,
                            mlir::Value index);
 void storeScalarCode(IRValueBuilder &b, mlir::Value code, mlir::Value buffer,
                      mlir::Value index);
+/// Two or four 8-bit codes side by side, at an index that is a multiple of as
+/// many.
+void storeScalarCodes(IRValueBuilder &b, llvm::ArrayRef<mlir::Value> codes,
+                      mlir::Value buffer, mlir::Value index);
+
+/// The lanes of vectors of equal length, one after another.
+mlir::Value joinLanes(IRValueBuilder &b, llvm::ArrayRef<mlir::Value> vectors);
 
 } // namespace blockscale::kernels
 

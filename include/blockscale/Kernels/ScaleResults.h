@@ -13,10 +13,16 @@
 namespace blockscale::kernels {
 
 struct BlockChoice;
+struct Rotation;
+struct ScaleItems;
 struct ScaleKernel;
 
 /// Whether a value that is used after `at`, in its block, is there before it.
 bool isDefinedBefore(mlir::Value value, mlir::Operation *at);
+/// The quantizations of the same source by the results of `scale` that can
+/// happen where `at` stands: what else they read is there already.
+llvm::SmallVector<QuantizeOp> fusableQuantizations(ScaleOp scale,
+                                                   mlir::Operation *at);
 /// A tensor in place of a result that nothing reads.
 mlir::Value emptyTensor(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Type type, llvm::ArrayRef<mlir::Value> sizes);
@@ -50,7 +56,9 @@ public:
   void replace(mlir::ConversionPatternRewriter &rewriter);
 
   ScaleKernel makeKernel(const KernelSet &kernelSet, mlir::ValueRange args,
-                         const BlockChoice &choice, mlir::Value rows) const;
+                         const BlockChoice &choice, const ScaleItems &items,
+                         const std::optional<Rotation> &rotation,
+                         mlir::Value rows) const;
   /// Stores the scale and codes of the block (`row`, `blockCol`) of a batch of
   /// `rows` rows, whose values are the f32 lanes `x`; all indices. For blocks
   /// of one row.

@@ -34,13 +34,21 @@ ValueOf<B> encodeLanes(B &b, const Format &format, const ScaleRule &rule,
   return encodeScaled(b, format, y, candidate.zero, rounding, random);
 }
 
+/// A row by the encode factor of its block (quantize_c1), or else by what
+/// divisor() returned for it (quantize_c2): what encodeScaled encodes.
+template <typename B>
+ValueOf<B> scaledLanes(B &b, const Format &format, ValueOf<B> x, ValueOf<B> by,
+                       bool byFactor) {
+  return byFactor || !dividesByScale(format) ? b.fmul(x, by) : b.fdiv(x, by);
+}
+
 /// The codes of a row given the encode factor of its block (quantize_c1).
 template <typename B>
 ValueOf<B> encodeByFactor(B &b, const Format &format, ValueOf<B> x,
                           ValueOf<B> factor, Rounding rounding,
                           const OptionalValueOf<B> &random = std::nullopt) {
-  return encodeScaled<B>(b, format, b.fmul(x, factor), b.i32(0), rounding,
-                         random);
+  ValueOf<B> y = scaledLanes(b, format, x, factor, /*byFactor=*/true);
+  return encodeScaled<B>(b, format, y, b.i32(0), rounding, random);
 }
 
 /// The codes of a row given what divisor() returned for its block
@@ -50,8 +58,7 @@ ValueOf<B> encodeByScale(B &b, const Format &format, ValueOf<B> x,
                          ValueOf<B> divisor, const OptionalValueOf<B> &zero,
                          Rounding rounding,
                          const OptionalValueOf<B> &random = std::nullopt) {
-  ValueOf<B> y =
-      dividesByScale(format) ? b.fdiv(x, divisor) : b.fmul(x, divisor);
+  ValueOf<B> y = scaledLanes(b, format, x, divisor, /*byFactor=*/false);
   return encodeScaled<B>(b, format, y, zero ? *zero : b.i32(0), rounding,
                          random);
 }

@@ -23,6 +23,13 @@
 
 namespace blockscale {
 
+/// The magnitudes of a float type.
+inline MagnitudeGrid gridOfFloat(const FloatLayout &layout) {
+  unsigned minExponent = unsigned(layout.minExponent() + int(kF32Bias));
+  unsigned maxExponent = bitsOfF32(layout.maxFinite()) >> kF32MantissaBits;
+  return {layout.mantissaBits, minExponent, maxExponent - minExponent + 1};
+}
+
 /// The code of x in `layout`: saturating, NaN to the NaN code or to +max
 /// (encode_c1 to encode_c6). A layout without a sign encodes |x|.
 template <typename B>
@@ -33,11 +40,8 @@ ValueOf<B> encodeFloat(B &b, const FloatLayout &layout, ValueOf<B> x,
   V bits = b.asInt(x);
   V magnitude = b.band(bits, b.i32(kF32MagnitudeMask));
   uint32_t maxBits = bitsOfF32(layout.maxFinite());
-  MagnitudeGrid grid{layout.mantissaBits,
-                     unsigned(layout.minExponent() + int(kF32Bias)),
-                     /*oneBinade=*/false};
-  V code =
-      roundToGrid(b, grid, b.umin(magnitude, b.i32(maxBits)), rounding, random);
+  V code = roundToGrid(b, gridOfFloat(layout),
+                       b.umin(magnitude, b.i32(maxBits)), rounding, random);
   if (layout.hasSign) {
     unsigned width = layout.width();
     V sign = b.band(b.lshr(bits, b.i32(32 - width)), b.i32(1u << (width - 1)));
@@ -51,7 +55,7 @@ ValueOf<B> encodeFloat(B &b, const FloatLayout &layout, ValueOf<B> x,
 inline MagnitudeGrid gridOfInteger(unsigned magnitudeBits, int fractionBits) {
   return {magnitudeBits - 1,
           unsigned(int(kF32Bias) + int(magnitudeBits) - 1 - fractionBits),
-          /*oneBinade=*/true};
+          /*binades=*/1};
 }
 
 /// Two's complement, symmetric, NaN to 0 (encode_c7). `maxCode` is the largest

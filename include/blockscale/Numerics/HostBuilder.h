@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace blockscale {
@@ -75,10 +76,10 @@ public:
   Value mul(V x, V y) {
     return map(x, y, [](uint32_t a, uint32_t b) { return a * b; });
   }
-  Value mulhi(V x, V y) {
-    return map(x, y, [](uint32_t a, uint32_t b) {
-      return uint32_t((uint64_t(a) * b) >> 32);
-    });
+  std::pair<Value, Value> mulWide(V x, V y) {
+    return {mul(x, y), map(x, y, [](uint32_t a, uint32_t b) {
+              return uint32_t((uint64_t(a) * b) >> 32);
+            })};
   }
   Value band(V x, V y) {
     return map(x, y, [](uint32_t a, uint32_t b) { return a & b; });
@@ -186,6 +187,7 @@ public:
   Value fdiv(V x, V y) {
     return fmap(x, y, [](float a, float b) { return a / b; });
   }
+  Value fmuladd(V x, V s, V c) { return fadd(fmul(x, s), c); }
   Value fsqrt(V x) {
     Value result(x.lanes());
     for (unsigned i = 0; i < x.lanes(); ++i)

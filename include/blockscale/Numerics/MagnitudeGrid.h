@@ -21,9 +21,37 @@ struct MagnitudeGrid {
   /// The smallest E, plus 127. At least 64, so that an f32 subnormal is below
   /// 2^-32 steps and only whether it is zero can matter.
   unsigned minBiasedExponent;
-  /// Every magnitude is below 2^(E + 1) of the smallest binade.
-  bool oneBinade;
+  /// Binades from the smallest up to that of the largest magnitude.
+  unsigned binades;
+
+  bool oneBinade() const { return binades == 1; }
 };
+
+/// Binades up to which codes are rounded once for each of them.
+constexpr unsigned kFewBinades = 3;
+
+/// The code of a magnitude on a grid of few binades, to nearest even.
+///
+/// As a function of the magnitude the code, not yet rounded, is a line in each
+/// binade: |x| / step + (binade << mantissaBits). Lines of higher binades are
+/// flatter and meet the one before at its end, so the code is the least of all
+/// lines. Rounding is monotonic: each line is rounded by itself, by the f32
+/// adder, whose ulp is 1 beside 2^23, and ties go to the even code.
+template <typename B>
+ValueOf<B> nearestOfFewBinades(B &b, const MagnitudeGrid &grid, ValueOf<B> u) {
+  using V = ValueOf<B>;
+  const uint32_t magic = (kF32Bias + kF32MantissaBits) << kF32MantissaBits;
+  OptionalValueOf<B> least;
+  for (unsigned binade = 0; binade < grid.binades; ++binade) {
+    uint32_t perStep = kF32Bias + kF32Bias + grid.mantissaBits -
+                       grid.minBiasedExponent - binade;
+    V line = b.asInt(
+        b.fmuladd(b.asFloat(u), b.f32(f32OfBits(perStep << kF32MantissaBits)),
+                  b.f32(f32OfBits(magic + (binade << grid.mantissaBits)))));
+    least = least ? b.umin(*least, line) : line;
+  }
+  return b.sub(*least, b.i32(magic));
+}
 
 /// How many bits of the significand lie below the grid's step, and the
 /// significand. `u` holds f32 bits of a finite magnitude.
@@ -71,14 +99,11 @@ ValueOf<B> roundToGrid(B &b, const MagnitudeGrid &grid, ValueOf<B> u,
   const uint32_t minExponent = grid.minBiasedExponent;
   assert(minExponent >= 64 && "f32 subnormals would need their own treatment");
 
+  if (rounding == Rounding::NearestEven && grid.binades <= kFewBinades)
+    return nearestOfFewBinades(b, grid, u);
   // Adding 2^(E + 23 - m) lets the f32 adder round to the step: its sum lies in
   // a binade whose ulp is the step. The parity of the sum is that of the code
   // as long as (E - Emin) << m is even.
-  if (rounding == Rounding::NearestEven && grid.oneBinade) {
-    uint32_t magic = (minExponent + drop) << kF32MantissaBits;
-    V sum = b.fadd(b.asFloat(u), b.f32(f32OfBits(magic)));
-    return b.sub(b.asInt(sum), b.i32(magic));
-  }
   if (rounding == Rounding::NearestEven && m > 0) {
     V binade = b.umax(b.band(u, b.i32(kF32ExponentMask)),
                       b.i32(minExponent << kF32MantissaBits));
@@ -91,18 +116,18 @@ ValueOf<B> roundToGrid(B &b, const MagnitudeGrid &grid, ValueOf<B> u,
 
   bool zeroMatters =
       rounding == Rounding::Up || rounding == Rounding::Stochastic;
-  V exponent = grid.oneBinade ? b.i32(minExponent)
-                              : b.umax(b.lshr(u, b.i32(kF32MantissaBits)),
-                                       b.i32(minExponent));
+  V exponent = grid.oneBinade() ? b.i32(minExponent)
+                                : b.umax(b.lshr(u, b.i32(kF32MantissaBits)),
+                                         b.i32(minExponent));
   GridPosition<B> at = positionOnGrid(b, grid, u, exponent, zeroMatters);
   // 31 keeps no bit of a 24-bit significand, and its half is out of reach.
   V below = b.umin(at.below, b.i32(31));
   V base = b.i32(0);
-  if (!grid.oneBinade)
+  if (!grid.oneBinade())
     base = b.shl(b.sub(exponent, b.i32(minExponent)), b.i32(m));
   auto codeOf = [&](V significand) {
     V steps = b.lshr(significand, below);
-    return grid.oneBinade ? steps : b.add(base, steps);
+    return grid.oneBinade() ? steps : b.add(base, steps);
   };
   auto half = [&] { return b.lshr(b.shl(b.i32(1), below), b.i32(1)); };
 

@@ -25,7 +25,7 @@ ValueOf<B> encodeMidrise(B &b, unsigned bits, ValueOf<B> x, Rounding rounding,
   V u = b.umin(magnitude, b.i32(bitsOfF32(max)));
 
   // |x| = whole + fraction / 2^32, the fraction zero only if |x| is whole.
-  MagnitudeGrid integers{0, kF32Bias, /*oneBinade=*/true};
+  MagnitudeGrid integers{0, kF32Bias, /*binades=*/1};
   GridPosition<B> at = positionOnGrid(b, integers, u, b.i32(kF32Bias),
                                       /*zeroMatters=*/true);
   V whole = b.lshr(at.significand, b.umin(at.below, b.i32(31)));

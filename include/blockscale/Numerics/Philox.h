@@ -29,8 +29,8 @@ std::array<ValueOf<B>, 4> philox4x32_10(B &b, ValueOf<B> c0, ValueOf<B> c1,
       k0 = b.add(k0, b.i32(0x9E3779B9u));
       k1 = b.add(k1, b.i32(0xBB67AE85u));
     }
-    V high0 = b.mulhi(c0, multiplier0), low0 = b.mul(c0, multiplier0);
-    V high1 = b.mulhi(c2, multiplier1), low1 = b.mul(c2, multiplier1);
+    auto [low0, high0] = b.mulWide(c0, multiplier0);
+    auto [low1, high1] = b.mulWide(c2, multiplier1);
     c0 = b.bxor(b.bxor(high1, c1), k0);
     c1 = low1;
     c2 = b.bxor(b.bxor(high0, c3), k1);

@@ -11,9 +11,9 @@
 //   using Value = ...;        i32, f32 or i1 by convention, one or many lanes
 //
 //   i32(uint32_t) f32(float)                       constants of one lane
-//   add sub mul mulhi                              modulo 2^32; mulhi: the
-//                                                  high word of the unsigned
-//                                                  64-bit product
+//   add sub mul                                    modulo 2^32
+//   mulWide(a, b)                                  -> pair: low and high word
+//                                                  of the unsigned product
 //   band bor bxor shl lshr ashr                    shift amounts below 32
 //   umin umax smin smax
 //   eq ne ult ule ugt uge slt sle sgt sge          -> i1
@@ -22,6 +22,11 @@
 //   select(i1, a, b)
 //   fadd fsub fmul fdiv fsqrt                      IEEE f32, nearest even, with
 //                                                  subnormals, never contracted
+//   fmuladd(x, s, c)                               x * s + c rounded once or
+//                                                  twice, as is cheaper: for s
+//                                                  a power of two whose product
+//                                                  is exact, or too small to
+//                                                  matter
 //   asInt asFloat                                  the same 32 bits
 //   toFloat                                        signed i32 -> f32
 //   lanes(v)                                       1 for a scalar

@@ -1,6 +1,7 @@
 //===-- GPUKernelSet.cpp - Kernels in a gpu.module ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blockscale/Target/NVIDIA/GPUKernelSet.h"
+#include "GPUThreadOps.h"
 #include "blockscale/Kernels/KernelBuilder.h"
 #include "blockscale/Target/NVIDIA/Passes.h"
 
@@ -14,14 +15,18 @@ static constexpr int64_t kBufferAlignment = 16;
 /// Threads of a block in kernels with one thread per item.
 static constexpr int32_t kItemThreads = 128;
 
+GPUKernelSet::~GPUKernelSet() = default;
+
 GPUKernelSet::GPUKernelSet(ModuleOp module, const Chip &chip)
     : KernelSet(kernels::ItemSize::Block, kBufferAlignment), module(module),
-      chip(chip), device([&] {
+      chip(chip), ops(std::make_unique<GPUThreadOps>()), device([&] {
         OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
         return gpu::GPUModuleOp::create(builder, module.getLoc(),
                                         kKernelModule);
       }()),
       hostSymbols(module), deviceSymbols(device) {}
+
+const kernels::ThreadOps &GPUKernelSet::threadOps() const { return *ops; }
 
 func::FuncOp GPUKernelSet::addKernel(Location loc, StringRef name,
                                      TypeRange argumentTypes,

@@ -53,7 +53,7 @@ def rule_of(name):
 
 
 def case(name, rule=None, cols=None, rounding="nearest_even", source="bf16",
-         block_rows=1, tiled=False, rotate=0):
+         block_rows=1, tiled=False, rotate=0, signs="", rows=None):
     """MLIR of one case, and the shape of its input."""
     element, scale, block, extra = FORMATS[name]
     rule = rule or rule_of(name)
@@ -61,7 +61,7 @@ def case(name, rule=None, cols=None, rounding="nearest_even", source="bf16",
         extra = extra.replace("encode", "")
     cols = cols or 4 * block
     padded = -(-cols // block) * block
-    rows = 37 if block_rows == 1 else 3 * block_rows - 5
+    rows = rows or (37 if block_rows == 1 else 3 * block_rows - 5)
     dynamic = "?" if block_rows == 1 else rows
     scale_rows = "?" if block_rows == 1 else -(-rows // block_rows)
     pad = " {pad}" if cols != padded else ""
@@ -87,8 +87,19 @@ def case(name, rule=None, cols=None, rounding="nearest_even", source="bf16",
         names, types = names + ["%e"], types + [f"tensor<{shape}xf32>"]
         by = f"encode(%e : tensor<{shape}xf32>)"
     seed = " seed(%seed : tensor<i64>)" if rounding == "stochastic" else ""
-    turned = (f"  %r = blockscale.rotate %x {{size = {rotate}}} : {x}\n"
-              if rotate else "")
+    turned = ""
+    if signs == "drawn":
+        turned = (f"  %signs = blockscale.random_signs %seed : tensor<i64> -> "
+                  f"tensor<{rotate}xi8>\n")
+        signs = f" signs(%signs : tensor<{rotate}xi8>) {{size = {rotate}}}"
+    elif signs == "fixed":
+        listed = ", ".join("-1" if i * i % 7 > 2 else "1"
+                           for i in range(rotate))
+        signs = f" {{size = {rotate}, signs = array<i8: {listed}>, inverse}}"
+    else:
+        signs = f" {{size = {rotate}}}"
+    if rotate:
+        turned += f"  %r = blockscale.rotate %x{signs} : {x}\n"
     v = "%r" if rotate else "%x"
     results = names + ["%q", "%y"]
     return f"""func.func @f(%x: {x}, %seed: tensor<i64>) -> ({", ".join(types + [q, y])}) {{
@@ -114,8 +125,21 @@ def cases():
     yield "mxfp4-square", case("mxfp4", block_rows=32)
     yield "nvfp4-tiled", case("nvfp4", tiled=True, cols=80)
     yield "mxfp8-tiled", case("mxfp8_e4m3", tiled=True, cols=96)
-    for size in 2, 16, 32, 128:
+    yield "nvfp4-tiles", case("nvfp4", tiled=True, cols=352, rows=201)
+    for size in 2, 16, 32, 64, 128, 256:
         yield f"nvfp4-rotate{size}", case("nvfp4", cols=256, rotate=size)
+    for size, signs in (32, "drawn"), (128, "drawn"), (256, "fixed"):
+        yield f"nvfp4-rotate{size}-{signs}", case(
+            "nvfp4", cols=768, rotate=size, signs=signs, tiled=True)
+    yield "nvfp4-rotate16-narrow", case("nvfp4", cols=48, rotate=16)
+    yield "nvfp4-rotate16-drawn", case("nvfp4", cols=48, rotate=16,
+                                       signs="drawn", source="f16")
+    yield "mxfp4-rotate64", case("mxfp4", cols=192, rotate=64, source="f32")
+    yield "mxfp4-rotate128", case("mxfp4", cols=384, rotate=128, tiled=True,
+                                  signs="fixed")
+    yield "mxfp8_e4m3-rotate256", case("mxfp8_e4m3", cols=256, rotate=256,
+                                       rounding="stochastic")
+    yield "nf4-rotate32", case("nf4", cols=256, rotate=32)
 
 
 def values(shape, source, seed):

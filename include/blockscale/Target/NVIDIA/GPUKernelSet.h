@@ -29,10 +29,12 @@ struct LaunchShape {
 class GPUKernelSet : public kernels::KernelSet {
 public:
   GPUKernelSet(mlir::ModuleOp module, const Chip &chip);
+  ~GPUKernelSet() override;
 
   const Chip &getChip() const { return chip; }
   mlir::ModuleOp getModule() const { return module; }
 
+  const kernels::ThreadOps &threadOps() const override;
   void launch(mlir::OpBuilder &builder, mlir::Location loc,
               mlir::func::FuncOp kernel, mlir::Value count, mlir::Value grain,
               mlir::ValueRange arguments) override;
@@ -74,6 +76,7 @@ private:
 
   mlir::ModuleOp module;
   const Chip &chip;
+  std::unique_ptr<kernels::ThreadOps> ops;
   mlir::gpu::GPUModuleOp device;
   mlir::SymbolTable hostSymbols, deviceSymbols;
   llvm::StringMap<mlir::func::FuncOp> rawKernels, launchers;

@@ -1,0 +1,47 @@
+//===-- ThreadOps.h - Steps that a target does in its own way ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Steps of the kernels for which a target may have better instructions than
+// the numerics' arithmetic. The results are those of the defaults, bit for bit.
+//
+//===----------------------------------------------------------------------===//
+#ifndef BLOCKSCALE_KERNELS_THREADOPS_H
+#define BLOCKSCALE_KERNELS_THREADOPS_H
+
+#include "blockscale/Conversion/IRValueBuilder.h"
+#include "blockscale/Numerics/Format.h"
+#include "blockscale/Numerics/ScaleRule.h"
+
+#include <optional>
+
+namespace blockscale::kernels {
+
+class ThreadOps {
+public:
+  using Value = mlir::Value;
+  virtual ~ThreadOps() = default;
+
+  /// Columns that one item takes where items are blocks and neighbouring blocks
+  /// may share one.
+  virtual int64_t itemColumns() const { return 1; }
+
+  /// The larger of |x| and `bitsSoFar` (f32 bits) in each lane, NaN left out.
+  virtual Value foldAmax(IRValueBuilder &b, Value bitsSoFar, Value x) const;
+  /// The largest |x| of lanes of f32, f16 or bf16, as f32; NaN if one of them
+  /// is.
+  virtual Value maxMagnitude(IRValueBuilder &b, Value x) const;
+  /// f32 lanes rounded to `element`, ties to even.
+  virtual Value rounded(IRValueBuilder &b, Value x, mlir::Type element) const;
+  /// The codes of `y`, results of f32 arithmetic, as i32 words of eight 4-bit
+  /// elements; null where encodeElement and storeCodes are as good.
+  virtual Value packedCodes(IRValueBuilder &b, const ElementType &type, Value y,
+                            Rounding rounding,
+                            const std::optional<Value> &random) const;
+  /// The x of the item whose number differs in the bits of `mask`. All items of
+  /// a warp get here together.
+  virtual Value exchange(IRValueBuilder &b, Value x, int64_t mask) const;
+};
+
+} // namespace blockscale::kernels
+
+#endif // BLOCKSCALE_KERNELS_THREADOPS_H

@@ -1,0 +1,31 @@
+//===-- ThreadOps.cpp - Steps that a target does in its own way -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "blockscale/Kernels/ThreadOps.h"
+#include "blockscale/Kernels/LaneAccess.h"
+
+#include "blockscale/Numerics/BlockScaling.h"
+
+using namespace mlir;
+using namespace blockscale;
+using namespace blockscale::kernels;
+
+Value ThreadOps::foldAmax(IRValueBuilder &b, Value bitsSoFar, Value x) const {
+  return tensorAmaxRow(b, bitsSoFar, x);
+}
+
+Value ThreadOps::maxMagnitude(IRValueBuilder &b, Value x) const {
+  return b.asFloat(b.reduceUMax(magnitudeBits(b, widenReals(b, x))));
+}
+
+Value ThreadOps::rounded(IRValueBuilder &b, Value x, Type element) const {
+  return roundReals(b, x, element);
+}
+
+Value ThreadOps::packedCodes(IRValueBuilder &, const ElementType &, Value,
+                             Rounding, const std::optional<Value> &) const {
+  return {};
+}
+
+Value ThreadOps::exchange(IRValueBuilder &, Value, int64_t) const {
+  llvm_unreachable("items of this target do not meet");
+}

@@ -1,0 +1,26 @@
+//===-- GPUThreadOps.h - Steps of the kernels on a GPU ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef BLOCKSCALE_TARGET_NVIDIA_GPUTHREADOPS_H
+#define BLOCKSCALE_TARGET_NVIDIA_GPUTHREADOPS_H
+
+#include "blockscale/Kernels/ThreadOps.h"
+
+namespace blockscale::nvidia {
+
+/// Results of a GPU's f32 arithmetic that are NaN have no sign, its minima and
+/// maxima take magnitudes for nothing, and bytes of registers permute freely.
+class GPUThreadOps : public kernels::ThreadOps {
+public:
+  int64_t itemColumns() const override { return 32; }
+  Value foldAmax(IRValueBuilder &b, Value bitsSoFar, Value x) const override;
+  Value maxMagnitude(IRValueBuilder &b, Value x) const override;
+  Value rounded(IRValueBuilder &b, Value x, mlir::Type element) const override;
+  Value packedCodes(IRValueBuilder &b, const ElementType &type, Value y,
+                    Rounding rounding,
+                    const std::optional<Value> &random) const override;
+  Value exchange(IRValueBuilder &b, Value x, int64_t mask) const override;
+};
+
+} // namespace blockscale::nvidia
+
+#endif // BLOCKSCALE_TARGET_NVIDIA_GPUTHREADOPS_H
