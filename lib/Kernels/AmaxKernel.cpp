@@ -41,9 +41,9 @@ static Value maxOfChunks(OpBuilder &builder, Location loc, const Values &values,
       builder, loc, first, last, step, zeros,
       [&](OpBuilder &inner, Location, Value i, ValueRange sofar) {
         IRValueBuilder b(inner, loc);
-        Value x = widenReals(b, loadRotated(b, values.ops, values.rotation,
-                                            values.source, i, lanes, lanes,
-                                            alignment));
+        Value x = values.ops.widened(
+            b, loadRotated(b, values.ops, values.rotation, values.source, i,
+                           lanes, lanes, alignment));
         scf::YieldOp::create(inner, loc, values.ops.foldAmax(b, sofar[0], x));
       });
   return IRValueBuilder(builder, loc).reduceUMax(loop.getResult(0));
@@ -86,9 +86,9 @@ static Value maxOfSharedGroups(OpBuilder &builder, Location loc,
         Value exists = arith::CmpIOp::create(
             inner, loc, arith::CmpIPredicate::ult, own, last);
         Value index = arith::SelectOp::create(inner, loc, exists, own, company);
-        Value x = widenReals(b, loadRotated(b, values.ops, values.rotation,
-                                            values.source, index, lanes, lanes,
-                                            alignment));
+        Value x = values.ops.widened(
+            b, loadRotated(b, values.ops, values.rotation, values.source, index,
+                           lanes, lanes, alignment));
         scf::YieldOp::create(inner, loc, values.ops.foldAmax(b, sofar[0], x));
       });
   return IRValueBuilder(builder, loc).reduceUMax(loop.getResult(0));

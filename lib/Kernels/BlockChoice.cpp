@@ -67,7 +67,7 @@ SmallVector<Value> BlockChoice::overRows(
   IndexMath math(builder, loc);
   if (format.blockRows == 1) {
     IRValueBuilder b(builder, loc);
-    Value x = block.loaded ? widenReals(b, block.loaded)
+    Value x = block.loaded ? ops.widened(b, block.loaded)
                            : loadReals(b, source, block.index, format.blockCols,
                                        block.valid, alignment);
     return body(b, math.constant(0), x, initial);

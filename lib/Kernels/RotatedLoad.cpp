@@ -123,7 +123,7 @@ Value kernels::loadRotated(IRValueBuilder &b, const ThreadOps &ops,
   Value loaded = loadNarrow(b, buffer, index, lanes, valid, alignment);
   if (!rotation)
     return loaded;
-  Value x = widenReals(b, loaded);
+  Value x = ops.widened(b, loaded);
   int64_t size = rotation->size, parts = std::max<int64_t>(size / lanes, 1);
   IndexMath math(b.getBuilder(), b.getLoc());
   Value part = math.constant(0);

@@ -17,6 +17,10 @@ Value ThreadOps::maxMagnitude(IRValueBuilder &b, Value x) const {
   return b.asFloat(b.reduceUMax(magnitudeBits(b, widenReals(b, x))));
 }
 
+Value ThreadOps::widened(IRValueBuilder &b, Value x) const {
+  return widenReals(b, x);
+}
+
 Value ThreadOps::rounded(IRValueBuilder &b, Value x, Type element) const {
   return roundReals(b, x, element);
 }

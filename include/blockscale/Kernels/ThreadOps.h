@@ -30,6 +30,8 @@ public:
   /// The largest |x| of lanes of f32, f16 or bf16, as f32; NaN if one of them
   /// is.
   virtual Value maxMagnitude(IRValueBuilder &b, Value x) const;
+  /// Lanes of f32, f16 or bf16 as f32.
+  virtual Value widened(IRValueBuilder &b, Value x) const;
   /// f32 lanes rounded to `element`, ties to even.
   virtual Value rounded(IRValueBuilder &b, Value x, mlir::Type element) const;
   /// The codes of `y`, results of f32 arithmetic, as i32 words of eight 4-bit

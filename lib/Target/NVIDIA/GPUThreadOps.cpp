@@ -42,6 +42,21 @@ Value GPUThreadOps::maxMagnitude(IRValueBuilder &b, Value x) const {
   return ThreadCode(builder, loc).toF32(result);
 }
 
+/// bf16 two at a time from their words: a shift for one, a mask for the other.
+Value GPUThreadOps::widened(IRValueBuilder &b, Value x) const {
+  ThreadCode t(b.getBuilder(), b.getLoc());
+  auto type = dyn_cast<VectorType>(x.getType());
+  if (!type || !type.getElementType().isBF16() || type.getDimSize(0) % 2)
+    return kernels::ThreadOps::widened(b, x);
+  auto words = VectorType::get({type.getDimSize(0) / 2}, t.i32());
+  SmallVector<Value> lanes;
+  for (Value word : t.unpack(t.bitcast(x, words))) {
+    lanes.push_back(b.asFloat(t.shl(word, 16)));
+    lanes.push_back(b.asFloat(t.band(word, int64_t(int32_t(0xffff0000)))));
+  }
+  return t.pack(lanes);
+}
+
 /// The chip's conversion, where arith.truncf would become integer arithmetic.
 Value GPUThreadOps::rounded(IRValueBuilder &b, Value x, Type element) const {
   if (element.isF32())

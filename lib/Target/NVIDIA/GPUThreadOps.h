@@ -14,6 +14,7 @@ public:
   int64_t itemColumns() const override { return 32; }
   Value foldAmax(IRValueBuilder &b, Value bitsSoFar, Value x) const override;
   Value maxMagnitude(IRValueBuilder &b, Value x) const override;
+  Value widened(IRValueBuilder &b, Value x) const override;
   Value rounded(IRValueBuilder &b, Value x, mlir::Type element) const override;
   Value packedCodes(IRValueBuilder &b, const ElementType &type, Value y,
                     Rounding rounding,
