@@ -7,13 +7,14 @@
 // and nobody waits for anybody. The four threads of a quad hold four
 // neighbouring runs, a *chunk*: an mma's k order is free as long as both
 // operands agree, so the bf16 values of a run feed several mma in the order in
-// which dequantizing finds them, and the activations lie in shared memory in
-// that order.
+// which dequantizing finds them.
 //
-// Weights are the mma's A operand (16 rows of B), tokens its columns. A block
-// keeps the activations and goes through tiles of rows; the ring runs on from
-// tile to tile. K is split over the warps of a block and the blocks of a
-// cluster, which add up in a fixed order: results do not depend on timing.
+// Weights are the mma's A operand (16 rows of B), tokens its columns. The
+// block's part of the activations is copied to shared memory before anything
+// else, row by row (copies whose targets are scattered take five times as
+// long); each thread then brings the 16 bytes that it copied into the mma's k
+// order. K is split over the warps of a block and the blocks of a cluster,
+// which add up in a fixed order: results do not depend on timing.
 //
 //===----------------------------------------------------------------------===//
 #ifndef BLOCKSCALE_LIB_TARGET_SM90_DECODEBODY_H
@@ -30,10 +31,8 @@ namespace blockscale::sm90 {
 /// Floats between the tokens of a block's sums, beyond its rows: makes the
 /// stores of the four threads of a quad hit different banks.
 inline constexpr int64_t kSumsPadding = 4;
-/// Bytes between units of activations, beyond their fragments: likewise.
-inline constexpr int64_t kUnitPadding = 32;
-/// Chunks of a tile up to which the loop over them is straight code.
-inline constexpr int64_t kStraightChunks = 8;
+/// Chunks of 16 rows up to which the loop over them is straight code.
+inline constexpr int64_t kStraightChunks = 16;
 
 /// How K and shared memory are divided.
 struct DecodeLayout {
@@ -45,20 +44,13 @@ struct DecodeLayout {
   int64_t chunksPerBlock; ///< Of a block's part.
   bool exact;             ///< No chunk is empty or partial.
   int64_t units;          ///< Groups of 8 elements in a run.
-  int64_t unitStride;     ///< Bytes of the activations of a unit.
+  int64_t tokenBytes;     ///< Of the block's part of a row of A.
   int64_t scaleColumns;   ///< Scales of a row and a warp's part of K.
   int64_t scaleStride;    ///< Bytes between them.
   int64_t scaleCopy;      ///< Bytes of scales copied at a time: 16, 4 or 1.
   int64_t stageBytes;     ///< One chunk of a warp's rows.
-  int64_t scaleBytes;     ///< The scales of a warp's rows in one tile.
-  int64_t scalesOffset, ringOffset, sumsOffset, sharedBytes;
-};
-
-/// What a thread reads of a tile.
-struct TileRows {
-  llvm::SmallVector<mlir::Value> weights; ///< Per row, at the warp's part of K.
-  mlir::Value firstRow;                   ///< Of the tile.
-  mlir::Value present;                    ///< Whether there is such a tile.
+  int64_t scaleBytes;     ///< The scales of a warp's rows.
+  int64_t scalesOffset, ringOffset, sharedBytes;
 };
 
 class DecodeBody {
@@ -77,36 +69,21 @@ private:
   int64_t numSums() const { return plan.rowTiles * tokenTiles() * 4; }
 
   void locate();
-  TileRows rowsOf(HopperCode &c, mlir::Value tile) const;
-  void copyScales(HopperCode &c, const TileRows &rows,
-                  mlir::Value parity) const;
-  void copyChunk(HopperCode &c, const TileRows &rows, mlir::Value chunk,
-                 mlir::Value slot) const;
-  void stageTokens();
-  void storeTokens(HopperCode &c, llvm::ArrayRef<mlir::Value> words,
-                   mlir::Value token, mlir::Value unit) const;
+  void locateWeights();
+  void forPieces(llvm::function_ref<void(HopperCode &, mlir::Value piece)> body,
+                 int64_t inFlight) const;
+  mlir::Value tokenPlace(HopperCode &c, mlir::Value token,
+                         mlir::Value piece) const;
+  void copyTokens() const;
+  void orderTokens() const;
+  void copyScales() const;
+  void copyChunk(HopperCode &c, mlir::Value chunk, int64_t slot) const;
   llvm::SmallVector<mlir::Value>
-  multiply(HopperCode &c, mlir::Value chunk, mlir::Value slot,
-           mlir::Value scales, llvm::ArrayRef<mlir::Value> sums) const;
-  mlir::Value multiplyTile(HopperCode &c, const TileRows &now,
-                           const TileRows &next, mlir::Value slot,
-                           mlir::Value parity,
-                           llvm::SmallVector<mlir::Value> &sums) const;
-  void writeSums(HopperCode &c, llvm::ArrayRef<mlir::Value> sums) const;
-  void finish(HopperCode &c, mlir::Value firstRow,
-              const nvidia::MatmulEpilogue::State &state) const;
-  void syncBlocks(HopperCode &c) const {
-    if (plan.cluster > 1)
-      c.clusterBarrier();
-    else
-      c.barrier();
-  }
-  /// The slot after `slot`.
-  mlir::Value nextSlot(HopperCode &c, mlir::Value slot) const {
-    mlir::Value next = c.add(slot, layout.stageBytes);
-    return c.select(c.eq(next, c.constant(plan.depth * layout.stageBytes)),
-                    c.constant(0), next);
-  }
+  multiply(HopperCode &c, mlir::Value chunk, int64_t slot,
+           llvm::ArrayRef<mlir::Value> sums) const;
+  llvm::SmallVector<mlir::Value> multiplyAll() const;
+  void writeSums(llvm::ArrayRef<mlir::Value> sums) const;
+  void finish() const;
   mlir::Value toIndex(HopperCode &c, mlir::Value value) const {
     return mlir::arith::IndexCastUIOp::create(c.builder, c.loc,
                                               c.builder.getIndexType(), value);
@@ -123,13 +100,16 @@ private:
 
   mlir::Value thread, lane, group, quad; ///< group = lane / 4, quad = lane % 4.
   mlir::Value warpK;                     ///< Which part of K within the block.
-  mlir::Value warpRow;                   ///< The warp's first row in a tile.
+  mlir::Value warpRow;                   ///< The warp's first row in the block.
+  mlir::Value firstRow;                  ///< The block's first row of B.
   mlir::Value rank, firstChunk;          ///< The block's part of K.
   mlir::Value firstToken;
   mlir::Value rowsM, rowsN;
   mlir::Value batch, weightBatch;
   mlir::Value shared, ring, scaleArea;
-  nvidia::MatmulEpilogue::State state;
+  llvm::SmallVector<mlir::Value>
+      weights; ///< Per row, at the thread's first run.
+  llvm::SmallVector<mlir::Value> fragments; ///< Activations, per unit.
 };
 
 } // namespace blockscale::sm90

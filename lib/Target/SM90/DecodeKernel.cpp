@@ -20,15 +20,13 @@ DecodeLayout::DecodeLayout(const DecodePlan &plan,
   chunk = 4 * run;
   chunks = llvm::divideCeil(problem.k, chunk);
   chunksPerWarp = llvm::divideCeil(chunks, plan.cluster * plan.warpsK);
-  // The ring reaches into the next tile at most.
-  chunksPerWarp = std::max(chunksPerWarp, plan.depth - 1);
   // A warp has whole scales, if possible whole words of them.
   while (chunksPerWarp * chunk % block)
     ++chunksPerWarp;
   chunksPerBlock = chunksPerWarp * plan.warpsK;
   exact = chunks == chunksPerBlock * plan.cluster && problem.k % chunk == 0;
   units = run / 8;
-  unitStride = plan.tokens * 64 + (plan.tokens >= 8 ? kUnitPadding : 0);
+  tokenBytes = chunksPerBlock * chunk * 2;
   scaleColumns = chunksPerWarp * chunk / block;
   scaleStride = llvm::alignTo(scaleColumns, 16);
   if (scaleStride % 32 == 0)
@@ -44,22 +42,24 @@ DecodeLayout::DecodeLayout(const DecodePlan &plan,
   int64_t warps = plan.warpsN * plan.warpsK;
   stageBytes = 2 * plan.rowTiles * 512;
   scaleBytes = plan.rowTiles * 16 * scaleStride;
-  scalesOffset = llvm::alignTo(chunksPerBlock * units * unitStride, 128);
-  ringOffset = llvm::alignTo(scalesOffset + 2 * warps * scaleBytes, 128);
-  sumsOffset = ringOffset + warps * plan.depth * stageBytes;
+  scalesOffset = llvm::alignTo(plan.tokens * tokenBytes, 128);
+  ringOffset = llvm::alignTo(scalesOffset + warps * scaleBytes, 128);
+  // The sums come where all this was.
   int64_t tokens = llvm::alignTo(plan.tokens, 8);
   sharedBytes =
-      sumsOffset + plan.warpsK * tokens * (plan.rows() + kSumsPadding) * 4;
+      std::max(ringOffset + warps * plan.depth * stageBytes,
+               plan.warpsK * tokens * (plan.rows() + kSumsPadding) * 4);
 }
 
-SmallVector<Value> DecodeBody::multiply(HopperCode &c, Value chunk, Value slot,
-                                        Value scales,
+SmallVector<Value> DecodeBody::multiply(HopperCode &c, Value chunk,
+                                        int64_t slot,
                                         ArrayRef<Value> sums) const {
   SmallVector<Value> result(sums);
-  Value source = c.at(ring, slot);
+  Value source = c.at(ring, slot * layout.stageBytes);
   Value column =
       c.div(c.add(c.mul(chunk, layout.chunk), c.mul(quad, layout.run)),
             format.block());
+  Value scales = c.at(scaleArea, c.mul(group, layout.scaleStride));
   SmallVector<SmallVector<Value>> words;
   SmallVector<WeightFormat::Multipliers> multipliers;
   Type scaleType = c.builder.getIntegerType(8 * format.scalesPerRun());
@@ -72,10 +72,7 @@ SmallVector<Value> DecodeBody::multiply(HopperCode &c, Value chunk, Value slot,
       codes = c.builder.createOrFold<arith::ExtUIOp>(c.loc, c.i32(), codes);
     multipliers.push_back(format.multipliers(c, codes, format.scalesPerRun()));
   }
-  Value chunkInBlock = c.add(c.mul(warpK, layout.chunksPerWarp), chunk);
-  Value base =
-      c.at(shared, c.add(c.mul(chunkInBlock, layout.units * layout.unitStride),
-                         c.mul(lane, 16)));
+  Value chunkBytes = c.mul(chunk, layout.chunk * 2);
   int64_t perTile = 4 * tokenTiles();
   for (int64_t unit = 0; unit < layout.units; ++unit) {
     SmallVector<SmallVector<Value>> a;
@@ -87,13 +84,10 @@ SmallVector<Value> DecodeBody::multiply(HopperCode &c, Value chunk, Value slot,
       a.push_back({top[0], bottom[0], top[1], bottom[1], top[2], bottom[2],
                    top[3], bottom[3]});
     }
+    Value pointer = c.at(fragments[unit], chunkBytes);
     for (int64_t tokens = 0; tokens < tokenTiles(); ++tokens) {
-      Value pointer = c.at(base, unit * layout.unitStride + tokens * 512);
-      // Tokens that do not exist are not in memory either.
       SmallVector<Value> b =
-          plan.tokens < 8
-              ? c.loadSharedIf(pointer, c.lt(group, c.constant(plan.tokens)))
-              : c.loadWords(pointer, 4);
+          c.loadWords(c.at(pointer, tokens * 8 * layout.tokenBytes), 4);
       for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
         for (int64_t step = 0; step < 2; ++step) {
           auto place = result.begin() + tile * perTile + tokens * 4;
@@ -108,13 +102,13 @@ SmallVector<Value> DecodeBody::multiply(HopperCode &c, Value chunk, Value slot,
 }
 
 /// sums[k part][token][row] in shared memory.
-void DecodeBody::writeSums(HopperCode &c, ArrayRef<Value> sums) const {
+void DecodeBody::writeSums(ArrayRef<Value> sums) const {
+  HopperCode c(code);
   int64_t stride = plan.rows() + kSumsPadding;
   int64_t tokens = 8 * tokenTiles();
   Value start =
       c.add(c.mul(warpK, tokens * stride),
             c.add(c.mul(c.mul(quad, 2), stride), c.add(warpRow, group)));
-  Value area = c.at(shared, layout.sumsOffset);
   for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
     for (int64_t tokenTile = 0; tokenTile < tokenTiles(); ++tokenTile)
       for (int64_t i = 0; i < 4; ++i) {
@@ -122,15 +116,17 @@ void DecodeBody::writeSums(HopperCode &c, ArrayRef<Value> sums) const {
         int64_t offset =
             (tokenTile * 8 + i % 2) * stride + tile * 16 + i / 2 * 8;
         c.store(sums[(tile * tokenTiles() + tokenTile) * 4 + i],
-                c.element(area, c.f32(), c.add(start, offset)), 4);
+                c.element(shared, c.f32(), c.add(start, offset)), 4);
       }
 }
 
-void DecodeBody::finish(HopperCode &outer, Value firstRow,
-                        const MatmulEpilogue::State &state) const {
+void DecodeBody::finish() const {
+  HopperCode outer(code);
   int64_t stride = plan.rows() + kSumsPadding;
   int64_t groups = plan.rows() / 4; // Of four neighbouring rows of B.
   int64_t partStride = 8 * tokenTiles() * stride;
+  MatmulEpilogue::State state =
+      epilogue.begin(outer, args.drop_front(5), batch, rowsM, rowsN);
   Value tokens =
       outer.min(outer.constant(plan.tokens), outer.sub(rowsM, firstToken));
   Value begin = outer.add(outer.mul(rank, plan.threads()), thread);
@@ -139,12 +135,11 @@ void DecodeBody::finish(HopperCode &outer, Value firstRow,
                HopperCode c(inner);
                Value token = c.div(index, groups);
                Value row = c.mul(c.rem(index, groups), 4);
-               Value area = c.at(shared, layout.sumsOffset);
                Value offset = c.add(c.mul(token, stride), row);
                SmallVector<Value> total;
                for (int64_t block = 0; block < plan.cluster; ++block)
                  for (int64_t part = 0; part < plan.warpsK; ++part) {
-                   Value pointer = c.element(area, c.f32(),
+                   Value pointer = c.element(shared, c.f32(),
                                              c.add(offset, part * partStride));
                    SmallVector<Value> sums;
                    if (plan.cluster > 1)
@@ -173,95 +168,60 @@ void DecodeBody::finish(HopperCode &outer, Value firstRow,
              });
 }
 
-/// Multiplies the chunks of a tile while copying those `depth` - 1 further on,
-/// some of them the next tile's. Returns the slot of the next tile's first.
-Value DecodeBody::multiplyTile(HopperCode &outer, const TileRows &now,
-                               const TileRows &next, Value slot, Value parity,
-                               SmallVector<Value> &sums) const {
-  int64_t ahead = plan.depth - 1;
-  // The slot before `slot` is free: its chunk has been multiplied.
-  auto step = [&](HopperCode &c, Value chunk, Value slot, Value free,
-                  ArrayRef<Value> sums) {
+/// Multiplies the warp's chunks while copying those `depth` - 1 further on.
+SmallVector<Value> DecodeBody::multiplyAll() const {
+  HopperCode outer(code);
+  // Chunk `first` + `i`, whose slot is known.
+  auto step = [&](HopperCode &c, Value first, int64_t i, ArrayRef<Value> sums) {
     c.waitForCopies(plan.depth - 2);
-    Value target = c.add(chunk, ahead);
-    Value inTile = c.lt(target, c.constant(layout.chunksPerWarp));
-    TileRows rows;
-    rows.present = c.select(inTile, now.present, next.present);
-    for (auto [here, there] : llvm::zip_equal(now.weights, next.weights))
-      rows.weights.push_back(c.select(inTile, here, there));
-    target = c.select(inTile, target,
-                      c.sub(target, c.constant(layout.chunksPerWarp)));
-    // The first chunk of a tile brings its scales.
-    c.branch(c.band(c.eq(target, c.constant(0)), rows.present),
-             [&](ThreadCode &inner) {
-               HopperCode h(inner);
-               copyScales(h, next, h.bxor(parity, h.constant(1)));
-             });
-    copyChunk(c, rows, target, free);
-    c.branch(c.eq(chunk, c.constant(0)),
-             [&](ThreadCode &inner) { HopperCode(inner).syncWarp(); });
-    Value scales = c.at(c.at(scaleArea, c.mul(parity, layout.scaleBytes)),
-                        c.mul(group, layout.scaleStride));
-    return multiply(c, chunk, slot, scales, sums);
+    // The slot before is free: its chunk has been multiplied.
+    int64_t ahead = i + plan.depth - 1;
+    copyChunk(c, c.add(first, ahead), ahead % plan.depth);
+    return multiply(c, c.add(first, i), i % plan.depth, sums);
   };
-  Value free = outer.select(outer.eq(slot, outer.constant(0)),
-                            outer.constant(ahead * layout.stageBytes),
-                            outer.sub(slot, outer.constant(layout.stageBytes)));
-  if (layout.chunksPerWarp <= kStraightChunks) {
-    for (int64_t chunk = 0; chunk < layout.chunksPerWarp; ++chunk) {
-      sums = step(outer, outer.constant(chunk), slot, free, sums);
-      free = slot;
-      slot = nextSlot(outer, slot);
-    }
-    return slot;
+  SmallVector<Value> sums(numSums(), outer.zero(outer.f32()));
+  int64_t straight = layout.chunksPerWarp;
+  if (straight * plan.rowTiles > kStraightChunks) {
+    straight %= plan.depth;
+    sums = outer.loop(outer.constant(0),
+                      outer.constant(layout.chunksPerWarp - straight),
+                      plan.depth, sums,
+                      [&](ThreadCode &inner, Value first, ValueRange carried) {
+                        HopperCode c(inner);
+                        SmallVector<Value> sums(carried);
+                        for (int64_t i = 0; i < plan.depth; ++i)
+                          sums = step(c, first, i, sums);
+                        return sums;
+                      });
   }
-  SmallVector<Value> carried(sums);
-  carried.push_back(slot);
-  carried.push_back(free);
-  SmallVector<Value> results = outer.loop(
-      outer.constant(0), outer.constant(layout.chunksPerWarp), 1, carried,
-      [&](ThreadCode &inner, Value chunk, ValueRange values) {
-        HopperCode c(inner);
-        Value slot = values[numSums()], free = values[numSums() + 1];
-        SmallVector<Value> next =
-            step(c, chunk, slot, free,
-                 SmallVector<Value>(values.take_front(numSums())));
-        next.push_back(nextSlot(c, slot));
-        next.push_back(slot);
-        return next;
-      });
-  sums.assign(results.begin(), results.begin() + numSums());
-  return results[numSums()];
+  Value first = outer.constant(layout.chunksPerWarp - straight);
+  for (int64_t i = 0; i < straight; ++i)
+    sums = step(outer, first, i, sums);
+  return sums;
 }
 
 void DecodeBody::emit() {
   locate();
-  Value tile = code.div(code.blockId(), plan.cluster);
-  TileRows first = rowsOf(code, tile);
-  copyScales(code, first, code.constant(0));
+  copyTokens();
+  locateWeights();
+  copyScales();
   for (int64_t i = 0; i + 1 < plan.depth; ++i)
-    copyChunk(code, first, code.constant(i),
-              code.constant(i * layout.stageBytes));
-  stageTokens();
-  state = epilogue.begin(code, args.drop_front(5), batch, rowsM, rowsN);
+    copyChunk(code, code.constant(i), i);
+  code.waitForCopies(plan.depth - 1);
+  orderTokens();
   code.barrier();
-
-  Value tiles = code.div(code.add(rowsN, plan.rows() - 1), plan.rows());
-  code.loop(tile, tiles, plan.blocks, {code.constant(0), code.constant(0)},
-            [&](ThreadCode &inner, Value tile, ValueRange carried) {
-              HopperCode c(inner);
-              Value slot = carried[0], parity = carried[1];
-              TileRows now = rowsOf(c, tile);
-              TileRows next = rowsOf(c, c.add(tile, plan.blocks));
-              SmallVector<Value> sums(numSums(), c.zero(c.f32()));
-              slot = multiplyTile(c, now, next, slot, parity, sums);
-              syncBlocks(c); // The last tile's sums have been read.
-              writeSums(c, sums);
-              syncBlocks(c);
-              finish(c, now.firstRow, state);
-              return SmallVector<Value>{slot, c.bxor(parity, c.constant(1))};
-            });
+  // The first chunk's group has the scales, which other lanes copied.
+  code.waitForCopies(plan.depth - 2);
+  code.syncWarp();
+  SmallVector<Value> sums = multiplyAll();
   code.waitForCopies(0);
+  code.barrier();
+  writeSums(sums);
+  if (plan.cluster > 1)
+    code.clusterBarrier();
+  else
+    code.barrier();
+  finish();
   if (plan.cluster > 1)
     code.clusterBarrierRelaxed(); // Others may still read this block's sums.
 }
@@ -286,7 +246,7 @@ func::FuncOp sm90::decodeKernel(nvidia::GPUKernelSet &kernelSet, Location loc,
   llvm::append_range(types, epilogue.argumentTypes());
   std::string key = kernels::kernelKey(
       "sm90.decode", plan.tokens, plan.rowTiles, plan.warpsN, plan.warpsK,
-      plan.cluster, plan.depth, plan.blocks, problem.format.key(), problem.k,
+      plan.cluster, plan.depth, problem.format.key(), problem.k,
       problem.scalesType, problem.sharedWeights, epilogue.key());
   nvidia::LaunchShape shape;
   shape.threads = static_cast<int32_t>(plan.threads());

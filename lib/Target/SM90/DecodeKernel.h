@@ -13,15 +13,14 @@ namespace blockscale::sm90 {
 /// The shape of a decode kernel.
 struct DecodePlan {
   int64_t tokens = 8;   ///< Rows of A per block: 1, 2, 4 or a multiple of 8.
-  int64_t rowTiles = 2; ///< Tiles of 16 rows of B per warp.
-  int64_t warpsN = 1;   ///< Warps side by side along N,
-  int64_t warpsK = 16;  ///< and along K.
+  int64_t rowTiles = 1; ///< Tiles of 16 rows of B per warp.
+  int64_t warpsN = 4;   ///< Warps side by side along N,
+  int64_t warpsK = 4;   ///< and along K.
   int64_t cluster = 1;  ///< Blocks along K, which add up through the cluster.
   int64_t depth = 4;    ///< Chunks of a warp in its ring.
-  int64_t blocks = 132; ///< Blocks along N: each takes every blocks-th tile.
 
   int64_t threads() const { return 32 * warpsN * warpsK; }
-  /// Rows of B in a block's tile.
+  /// Rows of B in a block.
   int64_t rows() const { return warpsN * rowTiles * 16; }
 
   /// A good shape for `tokens` rows of A (at most 16) and B of `n` x `k`;
@@ -46,7 +45,7 @@ bool decodeSupports(const WeightFormat &format, int64_t k);
 int64_t decodeSharedBytes(const DecodePlan &plan, const DecodeProblem &problem);
 
 /// The kernel. Arguments: A, B, scales (`!llvm.ptr<1>`), M, N (index), the
-/// epilogue's. Grid: cluster * blocks, ceil(M / tokens), batches.
+/// epilogue's. Grid: cluster * ceil(N / rows), ceil(M / tokens), batches.
 mlir::func::FuncOp decodeKernel(nvidia::GPUKernelSet &kernelSet,
                                 mlir::Location loc, const DecodePlan &plan,
                                 const DecodeProblem &problem,

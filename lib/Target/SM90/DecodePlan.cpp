@@ -10,45 +10,65 @@ using namespace blockscale::sm90;
 /// Shared memory of a multiprocessor beyond what one block may use, and what
 /// the driver takes of it for each block.
 static constexpr int64_t kReserved = 1024;
-/// Threads of a multiprocessor that give this kernel its best speed: more only
-/// share the same memory.
-static constexpr int64_t kBestThreads = 512;
+/// What an H200 does in a microsecond: bytes of memory; of it, one
+/// multiprocessor at most; weights that a multiprocessor dequantizes with 512
+/// threads; bytes of activations that it stages.
+static constexpr double kMemory = 3.9e6, kMemoryOfOne = 50e3, kWeights = 72e3,
+                        kTokens = 70e3;
+/// Bytes under way that keep a multiprocessor's share of the memory busy.
+static constexpr double kBytesUnderWay = 40e3;
 
-/// Relative time of a plan, from measurements on an H200.
+/// Blocks of `plan` that a multiprocessor holds.
+static int64_t residentBlocks(const DecodePlan &plan, const nvidia::Chip &chip,
+                              const DecodeProblem &problem) {
+  int64_t bytes = decodeSharedBytes(plan, problem);
+  if (bytes > chip.sharedBytes)
+    return 0;
+  // Registers: rows of B and tokens need them.
+  int64_t threads = plan.rowTiles * plan.tokens > 8 ? 512 : 1024;
+  return std::min((chip.sharedBytes + kReserved) / (bytes + kReserved),
+                  threads / plan.threads());
+}
+
+/// Microseconds that a plan takes, roughly.
 static double costOf(const DecodePlan &plan, int64_t n,
                      const nvidia::Chip &chip, const DecodeProblem &problem,
-                     int64_t blocksPerProcessor) {
-  int64_t chunk = 4 * problem.format.run();
-  int64_t chunksPerWarp = llvm::divideCeil(llvm::divideCeil(problem.k, chunk),
-                                           plan.cluster * plan.warpsK);
-  chunksPerWarp = std::max(chunksPerWarp, plan.depth - 1);
-  double tiles =
-      llvm::divideCeil(llvm::divideCeil(n, plan.rows()), plan.blocks);
-  int64_t resident = std::min<int64_t>(
-      blocksPerProcessor,
-      llvm::divideCeil(plan.blocks * plan.cluster, chip.multiprocessors));
-  // Weights that the busiest multiprocessor goes through.
-  double cost =
-      resident * tiles * plan.rows() * chunksPerWarp * plan.warpsK * chunk;
-  int64_t threads = resident * plan.threads();
-  if (threads < kBestThreads)
-    cost *= 1 + 0.3 * (1 - double(threads) / kBestThreads);
-  if (threads > kBestThreads)
-    cost *= 1.1;
-  // What the end of a tile costs, as weights: its sums meet, and the blocks of
-  // a cluster wait for each other and for their copies.
-  cost += tiles * (plan.cluster > 1 ? 36e3 : 5e3);
-  if (plan.cluster > 2)
-    cost *= 2; // Larger clusters do not fill all multiprocessors.
-  if (plan.depth < 4)
-    cost *= 1.02;
+                     int64_t resident) {
+  DecodeLayout layout(plan, problem);
+  const WeightFormat &format = problem.format;
+  int64_t blocks = plan.cluster * llvm::divideCeil(n, plan.rows());
+  int64_t atOnce = resident * chip.multiprocessors;
+  double waves = llvm::divideCeil(blocks, atOnce);
+  int64_t active = std::min(blocks, atOnce);
+  int64_t here = llvm::divideCeil(active, chip.multiprocessors);
+  double weights = plan.rows() * layout.chunksPerBlock * layout.chunk;
+  double bytes = weights * (format.bits() / 8.0 + 1.0 / format.block());
+
+  double memory =
+      std::max(active * bytes / kMemory, here * bytes / kMemoryOfOne);
+  double underWay =
+      here * (plan.depth - 1.0) * plan.warpsN * plan.warpsK * layout.stageBytes;
+  if (underWay < kBytesUnderWay)
+    memory *= 1 + 0.3 * (1 - underWay / kBytesUnderWay);
+  double compute = here * weights / kWeights;
+  int64_t threads = here * plan.threads();
+  if (threads < 512)
+    compute *= 1 + 0.3 * (1 - threads / 512.0);
+  if (threads > 512)
+    compute *= 1.1;
+  // Activations are read once for all row tiles of a warp.
+  compute *= 1 + 0.02 * plan.tokens / plan.rowTiles;
   // A loop over chunks computes what straight code knows.
-  if (chunksPerWarp > kStraightChunks)
-    cost *= 1.15;
-  if (plan.rowTiles > 1)
-    cost *= 1.05; // Fewer registers are free.
-  // A little less for blocks that finish their tiles at different times.
-  return resident > 1 ? cost * 0.98 : cost;
+  if (layout.chunksPerWarp * plan.rowTiles > kStraightChunks)
+    compute *= 1.05;
+  if (plan.warpsK > 4)
+    compute *= 1.1; // More parts of sums, and shorter ones.
+  double wave = std::max(memory, compute) + 0.25 * std::min(memory, compute) +
+                here * plan.tokens * layout.tokenBytes / kTokens + 0.5;
+  // Warps at the end of their work wait for the last one.
+  if (plan.cluster > 1)
+    wave += 1;
+  return waves * wave;
 }
 
 std::optional<DecodePlan> DecodePlan::choose(int64_t tokens, int64_t n,
@@ -56,12 +76,12 @@ std::optional<DecodePlan> DecodePlan::choose(int64_t tokens, int64_t n,
                                              const DecodeProblem &problem) {
   std::optional<DecodePlan> best;
   double bestCost = 0;
-  int64_t perProcessor = chip.sharedBytes + kReserved;
-  for (int64_t cluster : {1, 2, 4})
+  // Clusters of more than two leave some multiprocessors without work.
+  for (int64_t cluster : {1, 2})
     for (int64_t rowTiles : {1, 2})
-      for (int64_t warpsN : {1, 2, 4})
-        for (int64_t warpsK : {4, 8, 16})
-          for (int64_t depth : {4, 3}) {
+      for (int64_t warpsN = 1; warpsN <= 8; ++warpsN)
+        for (int64_t warpsK : {1, 2, 4, 8})
+          for (int64_t depth : {4, 3, 2}) {
             DecodePlan plan;
             plan.tokens = tokens;
             plan.rowTiles = rowTiles;
@@ -69,19 +89,11 @@ std::optional<DecodePlan> DecodePlan::choose(int64_t tokens, int64_t n,
             plan.warpsK = warpsK;
             plan.cluster = cluster;
             plan.depth = depth;
-            if (plan.threads() > 512 || plan.threads() < 256)
+            if (plan.threads() > 512 || plan.threads() < 128)
               continue;
-            // Registers: two row tiles or many tokens do not fit 512 threads.
-            if (plan.threads() == 512 && rowTiles * tokens > 16)
+            int64_t resident = residentBlocks(plan, chip, problem);
+            if (resident == 0)
               continue;
-            int64_t bytes = decodeSharedBytes(plan, problem);
-            if (bytes > chip.sharedBytes)
-              continue;
-            int64_t resident = std::min<int64_t>(
-                perProcessor / (bytes + kReserved), 1024 / plan.threads());
-            int64_t tiles = llvm::divideCeil(n, plan.rows());
-            plan.blocks = std::min<int64_t>(
-                tiles, resident * chip.multiprocessors / cluster);
             double cost = costOf(plan, n, chip, problem, resident);
             if (!best || cost < bestCost) {
               best = plan;

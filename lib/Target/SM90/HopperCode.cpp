@@ -235,13 +235,6 @@ SmallVector<Value> HopperCode::loadWords(Value pointer, int64_t count) {
   auto type = VectorType::get({count}, i32());
   return unpack(load(type, pointer, 4 * count));
 }
-SmallVector<Value> HopperCode::loadSharedIf(Value pointer, Value present) {
-  SmallVector<Type> types(4, i32());
-  return ptx("{ .reg .pred p; setp.ne.b32 p, $5, 0; mov.b32 $0, 0; "
-             "mov.b32 $1, 0; mov.b32 $2, 0; mov.b32 $3, 0; "
-             "@p ld.shared.v4.b32 {$0, $1, $2, $3}, [$4]; }",
-             types, {pointer, asInteger(*this, present)});
-}
 void HopperCode::syncWarp() { ptx("bar.warp.sync -1;", {}, {}); }
 Value HopperCode::warpMax(Value value) {
   return NVVM::ReduxOp::create(builder, loc, i32(), value,

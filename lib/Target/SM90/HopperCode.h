@@ -73,8 +73,6 @@ public:
   /// `present`, with it zeros are written then.
   void copyLine(Value shared, Value global, Value present, bool fill);
   llvm::SmallVector<Value> loadWords(Value pointer, int64_t count);
-  /// Four words of shared memory; zeros unless `present`.
-  llvm::SmallVector<Value> loadSharedIf(Value pointer, Value present);
   void syncWarp();
   /// The largest of a warp's unsigned values.
   Value warpMax(Value value);

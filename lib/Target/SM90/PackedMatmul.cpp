@@ -286,10 +286,11 @@ void PackedMatmul::generate(OpBuilder &builder, Location loc,
                                problem.rhs.buffers[0], problem.rhs.buffers[1],
                                problem.rows, problem.cols};
   llvm::append_range(arguments, problem.epilogue.arguments());
-  kernelSet.launchRaw(builder, loc, kernel,
-                      {math.constant(plan.cluster * plan.blocks),
-                       math.ceilDiv(problem.rows, plan.tokens), problem.batch},
-                      arguments);
+  kernelSet.launchRaw(
+      builder, loc, kernel,
+      {math.mul(math.ceilDiv(problem.cols, plan.rows()), plan.cluster),
+       math.ceilDiv(problem.rows, plan.tokens), problem.batch},
+      arguments);
 }
 
 void PackedMatmul::generatePrefill(OpBuilder &builder, Location loc,
