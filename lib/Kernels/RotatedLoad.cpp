@@ -137,8 +137,8 @@ Value kernels::loadRotated(IRValueBuilder &b, const ThreadOps &ops,
     Value isSecond = arith::CmpIOp::create(
         b.getBuilder(), b.getLoc(), arith::CmpIPredicate::ne,
         math.rem(math.div(part, h / lanes), 2), math.constant(0));
-    x = butterflyOfParts(b, x, ops.exchange(b, x, h / lanes),
-                         b.select(isSecond, b.f32(-1.0f), b.f32(1.0f)));
+    x = ops.butterflyOfItems(b, x, h / lanes,
+                             b.select(isSecond, b.f32(-1.0f), b.f32(1.0f)));
   }
   x = b.fmul(x, b.f32(rotationFactor(size)));
   if (rotation->inverse)

@@ -30,6 +30,7 @@ Value ThreadOps::packedCodes(IRValueBuilder &, const ElementType &, Value,
   return {};
 }
 
-Value ThreadOps::exchange(IRValueBuilder &, Value, int64_t) const {
+Value ThreadOps::butterflyOfItems(IRValueBuilder &, Value, int64_t,
+                                  Value) const {
   llvm_unreachable("items of this target do not meet");
 }

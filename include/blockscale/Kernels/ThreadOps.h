@@ -39,9 +39,10 @@ public:
   virtual Value packedCodes(IRValueBuilder &b, const ElementType &type, Value y,
                             Rounding rounding,
                             const std::optional<Value> &random) const;
-  /// The x of the item whose number differs in the bits of `mask`. All items of
-  /// a warp get here together.
-  virtual Value exchange(IRValueBuilder &b, Value x, int64_t mask) const;
+  /// butterflyOfParts with the x of the item whose number differs in the bits
+  /// of `mask`. All items of a warp get here together.
+  virtual Value butterflyOfItems(IRValueBuilder &b, Value x, int64_t mask,
+                                 Value sign) const;
 };
 
 } // namespace blockscale::kernels

@@ -4,6 +4,7 @@
 #include "blockscale/Target/NVIDIA/ThreadCode.h"
 
 #include "blockscale/Numerics/ElementCoding.h"
+#include "blockscale/Numerics/Hadamard.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -125,14 +126,19 @@ Value GPUThreadOps::packedCodes(IRValueBuilder &b, const ElementType &type,
   return t.pack(words);
 }
 
-Value GPUThreadOps::exchange(IRValueBuilder &b, Value x, int64_t mask) const {
+/// One value after another: shuffles stay in order, and of what they bring only
+/// one is alive.
+Value GPUThreadOps::butterflyOfItems(IRValueBuilder &b, Value x, int64_t mask,
+                                     Value sign) const {
   ThreadCode t(b.getBuilder(), b.getLoc());
   Value all = t.constant(-1), partner = t.constant(mask),
         lastLane = t.constant(31);
   SmallVector<Value> lanes;
-  for (Value lane : t.unpack(x))
-    lanes.push_back(NVVM::ShflOp::create(t.builder, t.loc, lane.getType(), all,
-                                         lane, partner, lastLane,
-                                         NVVM::ShflKind::bfly, UnitAttr()));
+  for (Value lane : t.unpack(x)) {
+    Value other = NVVM::ShflOp::create(t.builder, t.loc, lane.getType(), all,
+                                       lane, partner, lastLane,
+                                       NVVM::ShflKind::bfly, UnitAttr());
+    lanes.push_back(butterflyOfParts(b, lane, other, sign));
+  }
   return t.pack(lanes);
 }

@@ -19,7 +19,8 @@ public:
   Value packedCodes(IRValueBuilder &b, const ElementType &type, Value y,
                     Rounding rounding,
                     const std::optional<Value> &random) const override;
-  Value exchange(IRValueBuilder &b, Value x, int64_t mask) const override;
+  Value butterflyOfItems(IRValueBuilder &b, Value x, int64_t mask,
+                         Value sign) const override;
 };
 
 } // namespace blockscale::nvidia
