@@ -21,6 +21,7 @@ few channels of large language models are.
   examples/training.py                 some minutes; prints a table
   examples/training.py --plot out.svg  draws the curves (needs matplotlib)
   examples/training.py --steps 200     less of it
+  examples/training.py --more 800      runs that go on do so for as long again
 """
 import argparse
 import multiprocessing
@@ -245,10 +246,9 @@ def divergence(model, library, test, batches=8):
 
 def train(job):
     """The curves of a run and of those that go on from it: (step, nats) each."""
-    label, seed, steps, libraries = job
+    label, seed, steps, more, libraries = job
     run, start, text = RUNS[label], time.time(), Text(seed)
     model, curves = Model(seed, run.outliers), {label: []}
-    more = steps // 5
     letters, chosen, _ = text.contexts(np.random.default_rng([3, seed]), (steps + more) * BATCH)
     test = text.contexts(np.random.default_rng([4, seed]), 8 * BATCH)
 
@@ -311,6 +311,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=800)
+    parser.add_argument("--more", type=int, help="steps of the runs that go on; a fifth if not given")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--plot", help="write the curves to this .svg or .png")
     parser.add_argument("--only", help="run those whose label contains this")
@@ -323,7 +324,8 @@ def main():
                      "python3-matplotlib, or pip install matplotlib")
     chosen = [label for label in RUNS if not options.only or options.only in label]
     libraries = {recipe: products(recipe) for recipe in RECIPES}
-    jobs = [(label, seed, options.steps, libraries)
+    more = options.steps // 5 if options.more is None else options.more
+    jobs = [(label, seed, options.steps, more, libraries)
             for seed in range(options.seeds) for label in chosen]
     curves, start = {}, time.time()
     with multiprocessing.Pool() as pool:
