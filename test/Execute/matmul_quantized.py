@@ -121,7 +121,7 @@ func.func @f({', '.join([f'%y: {y}'] + parameters)}) -> ({', '.join(types)}) {{{
 for i, kind in enumerate(KINDS):
     case("sm_120a", "nvfp4", "nvfp4", 37 + i, 128, 96, kind, tiled=i % 2 == 1,
          out=("bf16", "f32", "f16")[i % 3])
-    case("sm_80", "nvfp4", "bf16", 21 + 3 * i, 192, 64, kind, tiled=i % 2 == 0,
+    case("sm_86", "nvfp4", "bf16", 21 + 3 * i, 192, 64, kind, tiled=i % 2 == 0,
          dynamic=True)
     # Tails of N inside a block and between blocks, batches.
     case("sm_120a", "mxfp8_e4m3", "mxfp4", 19, 100 + 12 * i, 64, kind,
@@ -138,6 +138,10 @@ for tile in ("16, 64, 128, 3", "32, 128, 128, 2", "64, 64, 128, 3",
 case("sm_120a", "nvfp4", "nvfp4", 20, 96, 64,
      ("e2m1, block = 24, scale = ue4m3", "f4E2M1FN", 24, "f8E4M3FN", "absmax",
       ""), fused=False)
+# Few tiles on a chip that has more multiprocessors; or perhaps many.
+case("sm_80", "nvfp4", "bf16", 150, 192, 64, mxfp8)
+case("sm_80", "nvfp4", "bf16", 150, 192, 64, mxfp8, dynamic=True, fused=False)
+case("sm_90", "nvfp4", "bf16", 40, 128, 64, mxfp4, batch=(67,), fused=False)
 # Hopper's own kernels leave it to another one.
 case("sm_90a", "bf16", "nvfp4", 40, 128, 128, mxfp8, fused=False)
 

@@ -163,6 +163,25 @@ static void launch(OpBuilder &builder, Location loc, GPUKernelSet &kernelSet,
       });
 }
 
+/// Whether quantizing in the epilogue is no slower than by a kernel of its own.
+/// It takes registers, and with them the second block of a large tile from a
+/// multiprocessor whose shared memory holds two. Where each has one tile at
+/// most, nothing is lost.
+static bool quantizesCheaply(const Chip &chip, const MatmulTile &tile,
+                             RankedTensorType result) {
+  constexpr int kTwoLargeBlocks = 128 * 1024;
+  if (chip.sharedBytes < kTwoLargeBlocks)
+    return true;
+  if (!result.hasStaticShape())
+    return false;
+  ArrayRef<int64_t> shape = result.getShape();
+  int64_t tiles = llvm::divideCeil(shape.back(), tile.n) *
+                  llvm::divideCeil(shape.drop_back().back(), tile.m);
+  for (int64_t batch : shape.drop_back(2))
+    tiles *= batch;
+  return tiles <= chip.multiprocessors;
+}
+
 std::shared_ptr<ScaleResults>
 LowerScaledMatmul::quantizationOf(ScaledMatmulOp op,
                                   const MatmulSchedule &schedule,
@@ -174,7 +193,9 @@ LowerScaledMatmul::quantizationOf(ScaledMatmulOp op,
     const Format &format = scale.getFormat().getValue();
     if (format.blockRows != 1 ||
         !llvm::all_of(variants, [&](const MatmulVariant &variant) {
-          return schedule.quantizes(variant.tile, format.blockCols);
+          return schedule.quantizes(variant.tile, format.blockCols) &&
+                 quantizesCheaply(kernelSet.getChip(), variant.tile,
+                                  op.getResult().getType());
         }))
       continue;
     // The largest magnitude of the result is not known before all of it is.
