@@ -8,9 +8,6 @@
 using namespace mlir;
 using namespace blockscale::nvidia;
 
-/// Rows of a tile that a thread reads before it stores them.
-static constexpr int64_t kRowsTogether = 4;
-
 /// Whether an operand of `type` differs along dimension `fromRight` (0: the
 /// columns) of the result.
 static bool variesAlong(RankedTensorType type, int64_t fromRight) {
@@ -318,7 +315,7 @@ void MatmulEpilogue::emitTile(
     ThreadCode &code, ValueRange args, const State &state, Value shared,
     int64_t rows, int64_t cols, int64_t stride, int64_t threads,
     llvm::function_ref<Value(ThreadCode &, Value)> rowOf, Value col0,
-    Value thread) const {
+    Value thread, int64_t together) const {
   constexpr int64_t lanes = kTileLanes;
   int64_t groups = cols / lanes;
   int64_t rowsAtOnce = threads / groups;
@@ -326,8 +323,8 @@ void MatmulEpilogue::emitTile(
     thread = code.threadId();
   Value col = code.mul(code.rem(thread, groups), lanes);
   Value first = code.div(thread, groups);
-  // Several rows are under way at once, if that doesn't repeat much code.
-  int64_t together = region ? 1 : kRowsTogether;
+  if (region)
+    together = 1;
   while (together > 1 && rows % (rowsAtOnce * together))
     together /= 2;
   code.loop(

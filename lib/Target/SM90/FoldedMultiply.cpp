@@ -159,7 +159,7 @@ void FoldedBody::store(HopperCode &c, ArrayRef<Value> sums, Value row0,
       epilogue.emitTile(c, epilogueArgs(), state, area, 16,
                         FoldedLayout::outCols, FoldedLayout::outStride, 32,
                         c.add(firstRow(c, row0), half * 64), c.add(col0, first),
-                        lane);
+                        lane, /*together=*/4);
     }
   }
 }

@@ -79,22 +79,25 @@ public:
   /// Finishes a tile of `rows` x `cols` f32 in shared memory, `stride` elements
   /// from row to row (a multiple of 4), with `threads` threads (`cols` / 4
   /// divides them), numbered by `thread`, or the block's. Row i is row rowOf(i)
-  /// of the result, its first column is col0.
+  /// of the result, its first column is col0. A thread reads `together` rows
+  /// before it stores them, if that doesn't repeat much code: faster where
+  /// registers are free.
   void
   emitTile(ThreadCode &code, mlir::ValueRange args, const State &state,
            mlir::Value shared, int64_t rows, int64_t cols, int64_t stride,
            int64_t threads,
            llvm::function_ref<mlir::Value(ThreadCode &, mlir::Value)> rowOf,
-           mlir::Value col0, mlir::Value thread = {}) const;
+           mlir::Value col0, mlir::Value thread = {},
+           int64_t together = 1) const;
   /// The same for rows that follow each other from row0 on.
   void emitTile(ThreadCode &code, mlir::ValueRange args, const State &state,
                 mlir::Value shared, int64_t rows, int64_t cols, int64_t stride,
                 int64_t threads, mlir::Value row0, mlir::Value col0,
-                mlir::Value thread = {}) const {
+                mlir::Value thread = {}, int64_t together = 1) const {
     emitTile(
         code, args, state, shared, rows, cols, stride, threads,
         [&](ThreadCode &inner, mlir::Value i) { return inner.add(row0, i); },
-        col0, thread);
+        col0, thread, together);
   }
 
   /// The bits of the largest magnitude that a thread has seen, `bits` before,
