@@ -41,9 +41,8 @@ static Value maxOfChunks(OpBuilder &builder, Location loc, const Values &values,
       builder, loc, first, last, step, zeros,
       [&](OpBuilder &inner, Location, Value i, ValueRange sofar) {
         IRValueBuilder b(inner, loc);
-        Value x = values.ops.widened(
-            b, loadRotated(b, values.ops, values.rotation, values.source, i,
-                           lanes, lanes, alignment));
+        Value x = loadUnfinished(b, values.ops, values.rotation, values.source,
+                                 i, lanes, alignment);
         scf::YieldOp::create(inner, loc, values.ops.foldAmax(b, sofar[0], x));
       });
   return IRValueBuilder(builder, loc).reduceUMax(loop.getResult(0));
@@ -86,9 +85,8 @@ static Value maxOfSharedGroups(OpBuilder &builder, Location loc,
         Value exists = arith::CmpIOp::create(
             inner, loc, arith::CmpIPredicate::ult, own, last);
         Value index = arith::SelectOp::create(inner, loc, exists, own, company);
-        Value x = values.ops.widened(
-            b, loadRotated(b, values.ops, values.rotation, values.source, index,
-                           lanes, lanes, alignment));
+        Value x = loadUnfinished(b, values.ops, values.rotation, values.source,
+                                 index, lanes, alignment);
         scf::YieldOp::create(inner, loc, values.ops.foldAmax(b, sofar[0], x));
       });
   return IRValueBuilder(builder, loc).reduceUMax(loop.getResult(0));
@@ -156,6 +154,13 @@ static func::FuncOp amaxKernel(KernelSet &kernelSet, Location loc,
             result =
                 maxOfValues(builder, loc, values.source, tail, size, result);
           }
+        }
+        if (rotation) {
+          IRValueBuilder b(builder, loc);
+          Type element =
+              cast<MemRefType>(values.source.getType()).getElementType();
+          result = b.asInt(
+              finishMagnitude(b, *rotation, b.asFloat(result), element));
         }
         // The maximum of the bits does not depend on who comes first.
         kernelSet.atomicUMax(builder, loc, result, maximum);

@@ -116,21 +116,14 @@ static Value signsOfPart(IRValueBuilder &b, const Rotation &rotation,
   return result;
 }
 
-Value kernels::loadRotated(IRValueBuilder &b, const ThreadOps &ops,
-                           const std::optional<Rotation> &rotation,
-                           Value buffer, Value index, int64_t lanes,
-                           int64_t valid, int64_t alignment) {
-  Value loaded = loadNarrow(b, buffer, index, lanes, valid, alignment);
-  if (!rotation)
-    return loaded;
-  Value x = ops.widened(b, loaded);
-  int64_t size = rotation->size, parts = std::max<int64_t>(size / lanes, 1);
+/// The butterflies of `loaded`, whose part of the group has these sign bits.
+static Value butterfliesOf(IRValueBuilder &b, const ThreadOps &ops,
+                           const Rotation &rotation, Value loaded, Value part,
+                           Value signBits) {
   IndexMath math(b.getBuilder(), b.getLoc());
-  Value part = math.constant(0);
-  if (parts > 1)
-    part = math.rem(math.div(index, lanes), parts);
-  Value signBits = signsOfPart(b, *rotation, part, lanes);
-  if (!rotation->inverse)
+  int64_t size = rotation.size, lanes = b.lanes(loaded);
+  Value x = ops.widened(b, loaded);
+  if (!rotation.inverse)
     x = flip(b, x, signBits);
   x = butterflies(b, x, std::min(size, lanes));
   for (int64_t h = lanes; h < size; h *= 2) {
@@ -140,8 +133,49 @@ Value kernels::loadRotated(IRValueBuilder &b, const ThreadOps &ops,
     x = ops.butterflyOfItems(b, x, h / lanes,
                              b.select(isSecond, b.f32(-1.0f), b.f32(1.0f)));
   }
-  x = b.fmul(x, b.f32(rotationFactor(size)));
+  return x;
+}
+
+/// Which part of its group the `lanes` values at `index` are.
+static Value partOf(IRValueBuilder &b, const Rotation &rotation, Value index,
+                    int64_t lanes) {
+  IndexMath math(b.getBuilder(), b.getLoc());
+  int64_t parts = rotation.size / lanes;
+  return parts > 1 ? math.rem(math.div(index, lanes), parts) : math.constant(0);
+}
+
+Value kernels::loadRotated(IRValueBuilder &b, const ThreadOps &ops,
+                           const std::optional<Rotation> &rotation,
+                           Value buffer, Value index, int64_t lanes,
+                           int64_t valid, int64_t alignment) {
+  Value loaded = loadNarrow(b, buffer, index, lanes, valid, alignment);
+  if (!rotation)
+    return loaded;
+  Value part = partOf(b, *rotation, index, lanes);
+  Value signBits = signsOfPart(b, *rotation, part, lanes);
+  Value x = butterfliesOf(b, ops, *rotation, loaded, part, signBits);
+  x = b.fmul(x, b.f32(rotationFactor(rotation->size)));
   if (rotation->inverse)
     x = flip(b, x, signBits);
   return ops.rounded(b, x, cast<MemRefType>(buffer.getType()).getElementType());
+}
+
+Value kernels::loadUnfinished(IRValueBuilder &b, const ThreadOps &ops,
+                              const std::optional<Rotation> &rotation,
+                              Value buffer, Value index, int64_t lanes,
+                              int64_t alignment) {
+  Value loaded = loadNarrow(b, buffer, index, lanes, lanes, alignment);
+  if (!rotation)
+    return ops.widened(b, loaded);
+  Value part = partOf(b, *rotation, index, lanes);
+  Value signBits;
+  if (!rotation->inverse)
+    signBits = signsOfPart(b, *rotation, part, lanes);
+  return butterfliesOf(b, ops, *rotation, loaded, part, signBits);
+}
+
+Value kernels::finishMagnitude(IRValueBuilder &b, const Rotation &rotation,
+                               Value magnitude, Type element) {
+  Value scaled = b.fmul(magnitude, b.f32(rotationFactor(rotation.size)));
+  return widenReals(b, roundReals(b, scaled, element));
 }

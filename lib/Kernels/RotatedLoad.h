@@ -43,6 +43,16 @@ mlir::Value loadRotated(IRValueBuilder &b, const ThreadOps &ops,
                         mlir::Value buffer, mlir::Value index, int64_t lanes,
                         int64_t valid, int64_t alignment);
 
+/// The same values up to their signs, as f32, before the last multiplication
+/// and rounding of a rotation: both are monotonic, so the largest magnitude can
+/// be taken first and finished by finishMagnitude.
+mlir::Value loadUnfinished(IRValueBuilder &b, const ThreadOps &ops,
+                           const std::optional<Rotation> &rotation,
+                           mlir::Value buffer, mlir::Value index, int64_t lanes,
+                           int64_t alignment);
+mlir::Value finishMagnitude(IRValueBuilder &b, const Rotation &rotation,
+                            mlir::Value magnitude, mlir::Type element);
+
 } // namespace blockscale::kernels
 
 #endif // BLOCKSCALE_LIB_KERNELS_ROTATEDLOAD_H
