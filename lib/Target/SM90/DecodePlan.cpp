@@ -15,6 +15,9 @@ static constexpr int64_t kReserved = 1024;
 /// threads; bytes of activations that it stages.
 static constexpr double kMemory = 3.9e6, kMemoryOfOne = 50e3, kWeights = 72e3,
                         kTokens = 70e3;
+/// Clusters of more than two leave some multiprocessors of a group without
+/// work.
+static constexpr double kLargeClusterShare = 0.9;
 /// Bytes under way that keep a multiprocessor's share of the memory busy.
 static constexpr double kBytesUnderWay = 40e3;
 
@@ -37,7 +40,9 @@ static double costOf(const DecodePlan &plan, int64_t n,
   DecodeLayout layout(plan, problem);
   const WeightFormat &format = problem.format;
   int64_t blocks = plan.cluster * llvm::divideCeil(n, plan.rows());
-  int64_t atOnce = resident * chip.multiprocessors;
+  double share = plan.cluster > 2 ? kLargeClusterShare : 1;
+  int64_t atOnce =
+      static_cast<int64_t>(resident * chip.multiprocessors * share);
   double waves = llvm::divideCeil(blocks, atOnce);
   int64_t active = std::min(blocks, atOnce);
   int64_t here = llvm::divideCeil(active, chip.multiprocessors);
@@ -76,8 +81,9 @@ std::optional<DecodePlan> DecodePlan::choose(int64_t tokens, int64_t n,
                                              const DecodeProblem &problem) {
   std::optional<DecodePlan> best;
   double bestCost = 0;
-  // Clusters of more than two leave some multiprocessors without work.
-  for (int64_t cluster : {1, 2})
+  for (int64_t cluster : {1, 2, 4}) {
+    if (cluster > 2 && best)
+      break; // Only where activations fit no other way.
     for (int64_t rowTiles : {1, 2})
       for (int64_t warpsN = 1; warpsN <= 8; ++warpsN)
         for (int64_t warpsK : {1, 2, 4, 8})
@@ -100,5 +106,6 @@ std::optional<DecodePlan> DecodePlan::choose(int64_t tokens, int64_t n,
               bestCost = cost;
             }
           }
+  }
   return best;
 }

@@ -27,7 +27,7 @@ static constexpr int64_t kPrefillTokens[] = {32, 64, 128, 256};
 /// Of these, the ones for a number of rows known at run time only.
 static constexpr int64_t kPrefillTokensAtRunTime[] = {64, 256};
 /// Shared memory and stages that hide the latency of memory.
-static constexpr int64_t kRingBytes = 168 * 1024, kMaxStages = 8;
+static constexpr int64_t kRingBytes = 170 * 1024, kMaxStages = 8;
 /// Blocks of a cluster that every chip runs; clusters of more than two leave
 /// some multiprocessors of a group without work, so fewer of them run at once.
 static constexpr int64_t kMaxSplit = 8;
@@ -118,16 +118,11 @@ static PrefillPlan planOf(const MatmulTile &tile) {
   plan.stages = tile.stages;
   return plan;
 }
-static MatmulTile tileOf(const FoldedPlan &plan) {
-  return {FoldedPlan::rows(), FoldedPlan::cols(), kFoldedStageK, plan.stages,
-          kFoldedOperands.str()};
-}
 static bool isFolded(const MatmulTile &tile) {
   return tile.operands == kFoldedOperands;
 }
-/// Decode tiles are narrower.
 static bool isPrefill(const MatmulTile &tile) {
-  return !isFolded(tile) && tile.n == PrefillPlan::rows();
+  return !isFolded(tile) && tile.m > kDecodeRows;
 }
 
 bool PackedMatmul::isSupported(const MatmulProblem &problem,
@@ -205,13 +200,13 @@ bool PackedMatmul::accepts(const MatmulProblem &problem, const Chip &chip,
             " rows";
       return false;
     }
-    why = "expects m of 1, 4, 8 or 16, or n of " +
-          std::to_string(PrefillPlan::rows());
+    why = "expects m of 1, 4, 8 or 16, or a multiple of 32";
     return false;
   }
   PrefillPlan plan = planOf(tile);
-  if (tile.m % 32 || tile.m < 32 || tile.m > 256 || tile.k < kStageK ||
-      tile.k % kStageK || plan.split > kMaxSplit || tile.stages < 2 ||
+  if (tile.n != PrefillPlan::rows() || tile.m % 32 || tile.m < 32 ||
+      tile.m > 256 || tile.k < kStageK || tile.k % kStageK ||
+      plan.split > kMaxSplit || tile.stages < 2 ||
       prefillSplit(problem.depth, plan.split) != plan.split)
     why = "expects m a multiple of 32 up to 256, k of " +
           std::to_string(kStageK) + " times at most " +

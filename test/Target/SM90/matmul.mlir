@@ -1,5 +1,5 @@
 // RUN: blockscale-opt %s -blockscale-lower-to-nvidia=chip=sm_90a -o %t.mlir 2> %t.remarks
-// RUN: FileCheck %s < %t.mlir
+// RUN: FileCheck %s --implicit-check-not=m64n8k16 < %t.mlir
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
 #nvfp4 = #blockscale.format<nvfp4>
@@ -24,6 +24,16 @@ func.func @one_row(%a: tensor<1x8192xbf16>, %b: tensor<8192x8192xf4E2M1FN>, %bs:
       rhs(%b, %bs, %bg : tensor<8192x8192xf4E2M1FN>, tensor<8192x512xf8E4M3FN>, tensor<f32> as #nvfp4)
       : tensor<1x8192xbf16>
   return %y : tensor<1x8192xbf16>
+}
+
+// As many rows of B as a tile for many rows has.
+// REMARK: remark: scaled_matmul bf16 x nvfp4: exact via bf16 mma.m16n8k16, rhs unpacked in registers, tile 8x128x
+func.func @eight_rows(%a: tensor<8x8192xbf16>, %b: tensor<8192x8192xf4E2M1FN>, %bs: tensor<8192x512xf8E4M3FN>,
+                      %bg: tensor<f32>) -> tensor<8x8192xbf16> {
+  %y = blockscale.scaled_matmul lhs(%a : tensor<8x8192xbf16>)
+      rhs(%b, %bs, %bg : tensor<8192x8192xf4E2M1FN>, tensor<8192x512xf8E4M3FN>, tensor<f32> as #nvfp4)
+      : tensor<8x8192xbf16>
+  return %y : tensor<8x8192xbf16>
 }
 
 // REMARK: remark: scaled_matmul bf16 x mxfp4: exact via bf16 wgmma.m64k16, rhs unpacked in registers, tile 256x128x64
