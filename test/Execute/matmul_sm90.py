@@ -29,6 +29,10 @@ for i, rhs in enumerate(formats):
 # Every number of rows at which the kernel changes.
 for m in rows:
     matmul_case("sm_90a", "bf16", "nvfp4", m, 72, 1088, dynamic=m % 2 == 1)
+# Scales of several steps of K at a time, and clusters whose blocks start
+# between them.
+for rhs, k in (("nvfp4", 768), ("nvfp4", 1280), ("mxfp4", 1536)):
+    matmul_case("sm_90a", "bf16", rhs, 40, 136, k)
 # Batches, with weights of their own or shared.
 for m in (3, 40):
     for shared in (False, True):

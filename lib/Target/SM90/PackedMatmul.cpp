@@ -118,6 +118,10 @@ static PrefillPlan planOf(const MatmulTile &tile) {
   plan.stages = tile.stages;
   return plan;
 }
+static MatmulTile tileOf(const FoldedPlan &plan) {
+  return {FoldedPlan::rows(), FoldedPlan::cols(), kFoldedStageK, plan.stages,
+          kFoldedOperands.str()};
+}
 static bool isFolded(const MatmulTile &tile) {
   return tile.operands == kFoldedOperands;
 }

@@ -20,7 +20,11 @@
 #include "Ring.h"
 #include "TileOrder.h"
 
+#include "blockscale/Kernels/HostSide.h"
+
 #include "llvm/Support/MathExtras.h"
+
+#include <array>
 
 namespace blockscale::sm90 {
 
@@ -41,6 +45,12 @@ struct PrefillLayout {
     // Activations first: the swizzle wants 1024 bytes of alignment.
     weightsOffset = plan.stages * tokenBytes;
     scalesOffset = weightsOffset + plan.stages * weightBytes;
+    int64_t columns = problem.k / problem.format.block();
+    bool tiled = kernels::ScaleAddress(problem.scalesType).isTiled();
+    scaleRow = !tiled && columns % 16 == 0 ? 16 : 4;
+    scaleSteps =
+        std::max<int64_t>(1, scaleRow * problem.format.block() / kStageK);
+    scaleBytes = PrefillPlan::rows() * scaleRow;
     outOffset = scalesOffset + plan.stages * scaleBytes;
     // A split tile is put together where the stages were.
     int64_t outBytes = std::min(kOutTokens, plan.tokens) * kOutStride * 4;
@@ -50,8 +60,22 @@ struct PrefillLayout {
     sharedBytes = barriersOffset + 2 * plan.stages * 8;
   }
   int64_t tokenBytes, weightRow, weightBytes;
-  static constexpr int64_t scaleBytes = PrefillPlan::rows() * 4;
+  /// Scales come for several steps of K at once, in their own ring: bytes of a
+  /// row, the steps that they serve, bytes in all. Copies of few bytes from
+  /// many rows cost as much as copies of 16.
+  int64_t scaleRow, scaleSteps, scaleBytes;
   int64_t weightsOffset, scalesOffset, outOffset, barriersOffset, sharedBytes;
+};
+
+/// Where a block is in the rings of stages and of scales, as carried values.
+struct PrefillPlace : RingPlace {
+  PrefillPlace(const RingPlace &place, mlir::Value scales)
+      : RingPlace(place), scales(scales) {}
+  explicit PrefillPlace(mlir::ValueRange values)
+      : PrefillPlace({values[0], values[1]}, values[2]) {}
+  std::array<mlir::Value, 3> values() const { return {stage, parity, scales}; }
+
+  mlir::Value scales; ///< The slot of the last scales.
 };
 
 class PrefillBody {
@@ -75,6 +99,25 @@ private:
   }
 
   Ring ring() const { return Ring(shared, layout.barriersOffset, plan.stages); }
+  PrefillPlace after(HopperCode &c, const PrefillPlace &place) const {
+    return {ring().after(c, place), place.scales};
+  }
+  /// Whether scales for step `step` and some after it come with it.
+  mlir::Value bringsScales(HopperCode &c, mlir::Value step) const {
+    return c.bor(c.eq(step, firstStep),
+                 c.eq(c.rem(step, layout.scaleSteps), c.constant(0)));
+  }
+  /// The slot of the scales of step `step`, given the one of the step before.
+  mlir::Value scalesAt(HopperCode &c, mlir::Value step,
+                       mlir::Value slot) const {
+    mlir::Value next = c.add(slot, 1);
+    next = c.select(c.eq(next, c.constant(plan.stages)), c.constant(0), next);
+    return c.select(bringsScales(c, step), next, slot);
+  }
+  /// Where a role starts that waits for `parity` of its barriers.
+  std::array<mlir::Value, 3> start(HopperCode &c, int64_t parity) const {
+    return {c.constant(0), c.constant(parity), c.constant(plan.stages - 1)};
+  }
 
   /// Runs `body(first token, first row, batch, carried)` for the block's tiles.
   void forTiles(HopperCode &c, mlir::ValueRange initial,
@@ -82,17 +125,18 @@ private:
   void copyBoxes(HopperCode c) const;
   void copyScales(HopperCode c) const;
   void consume(HopperCode &c) const;
-  llvm::SmallVector<mlir::Value> fragments(HopperCode &c, mlir::Value stage,
-                                           mlir::Value step) const;
+  llvm::SmallVector<mlir::Value>
+  fragments(HopperCode &c, const PrefillPlace &place, mlir::Value step) const;
   llvm::SmallVector<mlir::Value>
   multiply(HopperCode &c, mlir::Value stage, llvm::ArrayRef<mlir::Value> a,
            llvm::ArrayRef<mlir::Value> sums) const;
   void release(HopperCode &c, mlir::Value stage) const;
-  RingPlace multiplyStages(HopperCode &c, llvm::SmallVector<mlir::Value> &sums,
-                           RingPlace place) const;
-  RingPlace multiplyOverlapped(HopperCode &c,
-                               llvm::SmallVector<mlir::Value> &sums,
-                               RingPlace place) const;
+  PrefillPlace multiplyStages(HopperCode &c,
+                              llvm::SmallVector<mlir::Value> &sums,
+                              PrefillPlace place) const;
+  PrefillPlace multiplyOverlapped(HopperCode &c,
+                                  llvm::SmallVector<mlir::Value> &sums,
+                                  PrefillPlace place) const;
   void writeSums(HopperCode &c, llvm::ArrayRef<mlir::Value> sums,
                  mlir::Value area, bool scaled) const;
   mlir::Value scaledSum(HopperCode &c, mlir::Value sum) const;

@@ -65,7 +65,7 @@ void PrefillBody::copyBoxes(HopperCode outer) const {
       });
 }
 
-/// A warp copies the words that hold a stage's scales.
+/// A warp copies scales, those of `scaleSteps` steps at once.
 void PrefillBody::copyScales(HopperCode outer) const {
   Value lane = outer.band(thread, 31);
   kernels::ScaleAddress scaleAddress(problem.scalesType);
@@ -74,45 +74,52 @@ void PrefillBody::copyScales(HopperCode outer) const {
     return arith::IndexCastUIOp::create(c.builder, c.loc,
                                         c.builder.getIndexType(), value);
   };
-  forTiles(outer, {outer.constant(0), outer.constant(1)},
-           [&](HopperCode &tileCode, Value, Value row0, Value batch,
-               ValueRange carried) {
-             Value weightBatch =
-                 problem.sharedWeights ? tileCode.constant(0) : batch;
-             SmallVector<Value> rows;
-             for (int64_t i = 0; i < rowsPerLane; ++i) {
-               // Rows past the end take the last one's; nobody stores their
-               // sums.
-               Value row =
-                   tileCode.min(tileCode.add(row0, tileCode.add(lane, 32 * i)),
-                                tileCode.sub(rowsN, tileCode.constant(1)));
-               Value offset = scaleAddress.offset(
-                   tileCode.builder, tileCode.loc, index(tileCode, weightBatch),
-                   args[4], index(tileCode, row),
-                   index(tileCode, tileCode.constant(0)));
-               rows.push_back(tileCode.at(args[2], tileCode.wideIndex(offset)));
-             }
-             return tileCode.loop(
-                 firstStep, endStep, 1, carried,
-                 [&](ThreadCode &inner, Value step, ValueRange place) {
-                   HopperCode c(inner);
-                   Value stage = place[0], parity = place[1];
-                   c.waitParity(ring().empty(c, stage), parity);
-                   Value column = c.div(c.mul(step, kStageK), format.block());
-                   Value bytes = c.mul(c.div(column, 4),
-                                       scaleAddress.isTiled() ? 512 : 4);
-                   Value target = ring().part(c, layout.scalesOffset, stage,
-                                              layout.scaleBytes);
-                   Value always = arith::ConstantOp::create(
-                       c.builder, c.loc, c.builder.getBoolAttr(true));
-                   for (int64_t i = 0; i < rowsPerLane; ++i)
-                     c.copyAsync(c.at(target, c.mul(c.add(lane, 32 * i), 4)),
-                                 c.at(rows[i], c.wide(bytes)), 4, always);
-                   c.arriveAfterCopies(ring().full(c, stage));
-                   RingPlace next = ring().after(c, {stage, parity});
-                   return SmallVector<Value>{next.stage, next.parity};
-                 });
-           });
+  forTiles(
+      outer, start(outer, 1),
+      [&](HopperCode &tileCode, Value, Value row0, Value batch,
+          ValueRange carried) {
+        Value weightBatch =
+            problem.sharedWeights ? tileCode.constant(0) : batch;
+        SmallVector<Value> rows;
+        for (int64_t i = 0; i < rowsPerLane; ++i) {
+          // Rows past the end take the last one's; nobody stores their
+          // sums.
+          Value row =
+              tileCode.min(tileCode.add(row0, tileCode.add(lane, 32 * i)),
+                           tileCode.sub(rowsN, tileCode.constant(1)));
+          Value offset = scaleAddress.offset(
+              tileCode.builder, tileCode.loc, index(tileCode, weightBatch),
+              args[4], index(tileCode, row),
+              index(tileCode, tileCode.constant(0)));
+          rows.push_back(tileCode.at(args[2], tileCode.wideIndex(offset)));
+        }
+        return tileCode.loop(
+            firstStep, endStep, 1, carried,
+            [&](ThreadCode &inner, Value step, ValueRange place) {
+              HopperCode c(inner);
+              PrefillPlace here(place);
+              c.waitParity(ring().empty(c, here.stage), here.parity);
+              here.scales = scalesAt(c, step, here.scales);
+              c.branch(bringsScales(c, step), [&](ThreadCode &then) {
+                HopperCode h(then);
+                Value column = h.div(h.mul(step, kStageK), format.block());
+                column = h.div(column, layout.scaleRow);
+                Value bytes = h.mul(
+                    column, scaleAddress.isTiled() ? 512 : layout.scaleRow);
+                Value target = ring().part(h, layout.scalesOffset, here.scales,
+                                           layout.scaleBytes);
+                Value always = arith::ConstantOp::create(
+                    h.builder, h.loc, h.builder.getBoolAttr(true));
+                for (int64_t i = 0; i < rowsPerLane; ++i)
+                  h.copyAsync(
+                      h.at(target, h.mul(h.add(lane, 32 * i), layout.scaleRow)),
+                      h.at(rows[i], h.wide(bytes)), layout.scaleRow, always);
+              });
+              c.arriveAfterCopies(ring().full(c, here.stage));
+              return SmallVector<Value>(
+                  llvm::to_vector(after(c, here).values()));
+            });
+      });
   // A block may not end before its copies have landed.
   outer.waitForCopies(0);
 }

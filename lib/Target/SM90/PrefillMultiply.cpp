@@ -13,28 +13,32 @@ using nvidia::MatmulEpilogue;
 using nvidia::ThreadCode;
 
 /// The registers of A for a stage: four steps of 16.
-SmallVector<Value> PrefillBody::fragments(HopperCode &c, Value stage,
+SmallVector<Value> PrefillBody::fragments(HopperCode &c,
+                                          const PrefillPlace &place,
                                           Value step) const {
   Value lane = c.band(thread, 31);
   Value warpRow = c.mul(c.shr(thread, 5), 16);
   Value row = c.add(warpRow, c.shr(lane, 2));
   Value quad = c.band(lane, 3);
   int64_t elementBytes = format.bits() == 4 ? 1 : 2; // Of two neighbours.
-  Value weights =
-      c.at(ring().part(c, layout.weightsOffset, stage, layout.weightBytes),
-           c.add(c.mul(row, layout.weightRow), c.mul(quad, elementBytes)));
+  Value weights = c.at(
+      ring().part(c, layout.weightsOffset, place.stage, layout.weightBytes),
+      c.add(c.mul(row, layout.weightRow), c.mul(quad, elementBytes)));
+  Value firstScale = c.div(c.mul(step, kStageK), format.block());
+  // The word of the row's scales that holds the step's.
   Value scales =
-      c.at(ring().part(c, layout.scalesOffset, stage, layout.scaleBytes),
-           c.mul(row, 4));
+      c.at(ring().part(c, layout.scalesOffset, place.scales, layout.scaleBytes),
+           c.mul(row, layout.scaleRow));
+  if (layout.scaleRow > 4)
+    scales = c.at(scales, c.band(firstScale, layout.scaleRow - 4));
   int64_t count = std::max<int64_t>(1, kStageK / format.block());
   Type stored = c.builder.getIntegerType(8 * elementBytes);
   SmallVector<WeightFormat::Multipliers> multipliers;
   for (int64_t half = 0; half < 2; ++half) {
-    Value word = c.load(c.i32(), c.at(scales, half * 8 * 4), 4);
+    Value word = c.load(c.i32(), c.at(scales, half * 8 * layout.scaleRow), 4);
     if (count < 4) {
       // Which of the word's scales: K in scales, modulo 4.
-      Value first = c.band(c.div(c.mul(step, kStageK), format.block()), 3);
-      word = c.shiftRight(word, c.mul(first, 8));
+      word = c.shiftRight(word, c.mul(c.band(firstScale, 3), 8));
     }
     multipliers.push_back(format.multipliers(c, word, count));
   }
@@ -79,71 +83,73 @@ void PrefillBody::release(HopperCode &c, Value stage) const {
 }
 
 /// Adds the block's part of K to `sums`; the place after it.
-RingPlace PrefillBody::multiplyStages(HopperCode &outer,
-                                      SmallVector<Value> &sums,
-                                      RingPlace place) const {
+PrefillPlace PrefillBody::multiplyStages(HopperCode &outer,
+                                         SmallVector<Value> &sums,
+                                         PrefillPlace place) const {
   SmallVector<Value> carried(sums);
-  carried.append({place.stage, place.parity});
+  llvm::append_range(carried, place.values());
   SmallVector<Value> results =
       outer.loop(firstStep, endStep, 1, carried,
                  [&](ThreadCode &inner, Value step, ValueRange values) {
                    HopperCode c(inner);
                    SmallVector<Value> sums(values.take_front(numSums()));
-                   RingPlace place{values[numSums()], values[numSums() + 1]};
+                   PrefillPlace place(values.drop_front(numSums()));
+                   place.scales = scalesAt(c, step, place.scales);
                    c.waitParity(ring().full(c, place.stage), place.parity);
-                   SmallVector<Value> a = fragments(c, place.stage, step);
+                   SmallVector<Value> a = fragments(c, place, step);
                    sums = c.wgmmaWait(multiply(c, place.stage, a, sums), 0);
                    release(c, place.stage);
-                   place = ring().after(c, place);
-                   sums.append({place.stage, place.parity});
+                   llvm::append_range(sums, after(c, place).values());
                    return sums;
                  });
   sums.assign(results.begin(), results.begin() + numSums());
-  return {results[numSums()], results[numSums() + 1]};
+  return PrefillPlace(ValueRange(results).drop_front(numSums()));
 }
 
 /// The same; a stage is dequantized while the one before is multiplied.
-RingPlace PrefillBody::multiplyOverlapped(HopperCode &outer,
-                                          SmallVector<Value> &sums,
-                                          RingPlace place) const {
+PrefillPlace PrefillBody::multiplyOverlapped(HopperCode &outer,
+                                             SmallVector<Value> &sums,
+                                             PrefillPlace place) const {
   outer.waitParity(ring().full(outer, place.stage), place.parity);
-  SmallVector<Value> first = fragments(outer, place.stage, firstStep);
+  place.scales = scalesAt(outer, firstStep, place.scales);
+  SmallVector<Value> first = fragments(outer, place, firstStep);
   int64_t numA = first.size();
   SmallVector<Value> carried(sums);
   llvm::append_range(carried, first);
-  carried.append({place.stage, place.parity});
-  SmallVector<Value> results = outer.loop(
-      outer.add(firstStep, 1), endStep, 1, carried,
-      [&](ThreadCode &inner, Value step, ValueRange values) {
-        HopperCode c(inner);
-        SmallVector<Value> sums(values.take_front(numSums()));
-        SmallVector<Value> a(values.slice(numSums(), numA));
-        RingPlace place{values[numSums() + numA], values[numSums() + numA + 1]};
-        sums = multiply(c, place.stage, a, sums);
-        RingPlace next = ring().after(c, place);
-        c.waitParity(ring().full(c, next.stage), next.parity);
-        SmallVector<Value> nextA = fragments(c, next.stage, step);
-        sums = c.wgmmaWait(sums, 0, a);
-        release(c, place.stage);
-        llvm::append_range(sums, nextA);
-        sums.append({next.stage, next.parity});
-        return sums;
-      });
+  llvm::append_range(carried, place.values());
+  SmallVector<Value> results =
+      outer.loop(outer.add(firstStep, 1), endStep, 1, carried,
+                 [&](ThreadCode &inner, Value step, ValueRange values) {
+                   HopperCode c(inner);
+                   SmallVector<Value> sums(values.take_front(numSums()));
+                   SmallVector<Value> a(values.slice(numSums(), numA));
+                   PrefillPlace place(values.drop_front(numSums() + numA));
+                   sums = multiply(c, place.stage, a, sums);
+                   PrefillPlace next = after(c, place);
+                   c.waitParity(ring().full(c, next.stage), next.parity);
+                   next.scales = scalesAt(c, step, next.scales);
+                   SmallVector<Value> nextA = fragments(c, next, step);
+                   sums = c.wgmmaWait(sums, 0, a);
+                   release(c, place.stage);
+                   llvm::append_range(sums, nextA);
+                   llvm::append_range(sums, next.values());
+                   return sums;
+                 });
   ArrayRef<Value> values(results);
-  place = {values[numSums() + numA], values[numSums() + numA + 1]};
+  place = PrefillPlace(ValueRange(results).drop_front(numSums() + numA));
   sums = outer.wgmmaWait(multiply(outer, place.stage,
                                   values.slice(numSums(), numA),
                                   values.take_front(numSums())),
                          0);
   release(outer, place.stage);
-  return ring().after(outer, place);
+  return after(outer, place);
 }
 
 void PrefillBody::consume(HopperCode &outer) const {
-  forTiles(outer, {outer.constant(0), outer.constant(0)},
+  forTiles(outer, start(outer, 0),
            [&](HopperCode &tileCode, Value token0, Value row0, Value batch,
                ValueRange carried) {
-             RingPlace place{carried[0], carried[1]};
+             PrefillPlace place(carried);
              SmallVector<Value> sums(numSums(), tileCode.zero(tileCode.f32()));
              place = plan.overlaps() ? multiplyOverlapped(tileCode, sums, place)
                                      : multiplyStages(tileCode, sums, place);
@@ -151,7 +157,7 @@ void PrefillBody::consume(HopperCode &outer) const {
                storeSplit(tileCode, sums, token0, row0, batch);
              else
                store(tileCode, sums, token0, row0, batch);
-             return SmallVector<Value>{place.stage, place.parity};
+             return SmallVector<Value>(llvm::to_vector(place.values()));
            });
 }
 
