@@ -55,14 +55,20 @@ static double costOf(const DecodePlan &plan, int64_t n,
       here * (plan.depth - 1.0) * plan.warpsN * plan.warpsK * layout.stageBytes;
   if (underWay < kBytesUnderWay)
     memory *= 1 + 0.3 * (1 - underWay / kBytesUnderWay);
+  if (plan.depth == 2)
+    memory *= 1.15; // Every chunk waits for the one before.
   double compute = here * weights / kWeights;
   int64_t threads = here * plan.threads();
   if (threads < 512)
     compute *= 1 + 0.3 * (1 - threads / 512.0);
   if (threads > 512)
     compute *= 1.1;
-  // Activations are read once for all row tiles of a warp.
-  compute *= 1 + 0.02 * plan.tokens / plan.rowTiles;
+  // Two row tiles of a warp share the activations that it reads, and leave
+  // fewer registers.
+  if (plan.tokens > 8)
+    compute *= plan.rowTiles == 1 ? 1.3 : 1.12;
+  else if (plan.rowTiles > 1)
+    compute *= 1.08;
   // A loop over chunks computes what straight code knows.
   if (layout.chunksPerWarp * plan.rowTiles > kStraightChunks)
     compute *= 1.05;
