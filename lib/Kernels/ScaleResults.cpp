@@ -179,12 +179,10 @@ void ScaleResults::emitBlock(OpBuilder &builder, Location loc,
                              Value x, Value batch, Value rows, Value row,
                              Value blockCol) const {
   IndexMath math(builder, loc);
-  BlockChoice choice{format(),
-                     getScale().getRule().getValue(),
+  BlockChoice choice{format(),           getScale().getRule().getValue(),
                      /*cols=*/0,
                      /*alignment=*/0,
-                     /*source=*/Value(),
-                     kernelSet.threadOps()};
+                     /*source=*/Value(), kernelSet.threadOps()};
   BlockRows block{batch,
                   row,
                   rows,
