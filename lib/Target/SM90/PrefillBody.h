@@ -61,8 +61,7 @@ struct PrefillLayout {
   }
   int64_t tokenBytes, weightRow, weightBytes;
   /// Scales come for several steps of K at once, in their own ring: bytes of a
-  /// row, the steps that they serve, bytes in all. Copies of few bytes from
-  /// many rows cost as much as copies of 16.
+  /// row, the steps that they serve, bytes in all.
   int64_t scaleRow, scaleSteps, scaleBytes;
   int64_t weightsOffset, scalesOffset, outOffset, barriersOffset, sharedBytes;
 };
