@@ -75,6 +75,7 @@ SmallVector<Value> PrefillBody::multiply(HopperCode &c, Value stage,
 
 /// Tells the producer that a warp is done with a stage.
 void PrefillBody::release(HopperCode &c, Value stage) const {
+  c.syncWarp(); // Orders what the other lanes read before the arrival of one.
   Value isFirstLane = c.eq(c.band(thread, 31), c.constant(0));
   c.branch(isFirstLane, [&](ThreadCode &single) {
     HopperCode h(single);
