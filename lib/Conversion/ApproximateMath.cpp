@@ -30,7 +30,25 @@ struct ApproximateMath
                name == math::ErfOp::getOperationName();
       });
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      return signalPassFailure();
+    if (all && getOperation()->walk(refuseCalls).wasInterrupted())
       signalPassFailure();
+  }
+
+private:
+  /// An error for what would be a call of a library.
+  static WalkResult refuseCalls(Operation *op) {
+    if (!isa_and_nonnull<math::MathDialect>(op->getDialect()) ||
+        isa<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp,
+            math::CountLeadingZerosOp, math::CountTrailingZerosOp,
+            math::CtPopOp, math::FloorOp, math::FmaOp, math::IsFiniteOp,
+            math::IsInfOp, math::IsNaNOp, math::IsNormalOp, math::RoundEvenOp,
+            math::RoundOp, math::RsqrtOp, math::SqrtOp, math::TruncOp>(op))
+      return WalkResult::advance();
+    op->emitError("expects a function that has an instruction or a polynomial "
+                  "(on f32), but got '")
+        << op->getName() << "'; write it with others, or compile for the CPU";
+    return WalkResult::interrupt();
   }
 };
 

@@ -6,6 +6,7 @@
 #include "blockscale/Target/NVIDIA/Codegen.h"
 #include "blockscale/Target/NVIDIA/Passes.h"
 
+#include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -15,6 +16,8 @@ void blockscale::addGPUKernelStage(OpPassManager &pm, StringRef chip) {
   nvidia::LowerToNVIDIAPassOptions options;
   options.chip = chip.str();
   pm.addPass(nvidia::createLowerToNVIDIAPass(options));
+  // So that tensor arithmetic reaches the check of the host's code.
+  pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }
@@ -35,6 +38,7 @@ void blockscale::addGPUPipeline(OpPassManager &pm, StringRef chip) {
   addLayoutStage(pm, "any");
   addGPUKernelStage(pm, chip);
   addBufferizeStage(pm);
+  pm.addNestedPass<func::FuncOp>(nvidia::createCheckHostPass());
   addGPULowerStage(pm);
 }
 

@@ -98,6 +98,13 @@ void blockscale::addShortFloatPasses(OpPassManager &pm, bool approximateAll) {
   arith::ArithEmulateUnsupportedFloatsOptions arithmetic;
   arithmetic.sourceTypeStrs = {"bf16", "f16"};
   pm.addPass(arith::createArithEmulateUnsupportedFloats(arithmetic));
+  if (approximateAll) {
+    // What has no polynomial of its own.
+    math::MathExpandOpsPassOptions expand;
+    expand.opMnemonics = {"sinh",  "cosh", "tan",  "asinh", "acosh",
+                          "atanh", "exp2", "powf", "fpowi"};
+    pm.addPass(math::createMathExpandOpsPass(expand));
+  }
   ApproximateMathPassOptions approximate;
   approximate.all = approximateAll;
   pm.addPass(createApproximateMathPass(approximate));
@@ -134,6 +141,9 @@ void blockscale::addCPULowerStage(OpPassManager &pm) {
   pm.addPass(cpu::createExpandCopiesPass());
   pm.addPass(createConvertLinalgToLoopsPass());
   addShortFloatPasses(pm, /*approximateAll=*/false);
+  math::MathExpandOpsPassOptions expand;
+  expand.opMnemonics = {"rsqrt"}; // No function of libm.
+  pm.addPass(math::createMathExpandOpsPass(expand));
   // Of vectors, an element at a time.
   pm.addPass(createConvertMathToLibmPass());
   addConvertToLLVMPasses(pm);

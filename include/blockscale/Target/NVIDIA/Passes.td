@@ -40,6 +40,17 @@ def LowerLaunchCallsPass
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def CheckHostPass
+    : Pass<"blockscale-nvidia-check-host", "::mlir::func::FuncOp"> {
+  let summary = "refuse host code that reads or writes tensors";
+  let description = [{
+    After bufferization, on the functions beside the `gpu.module`. Their buffers
+    are device memory, of which the host only knows where it is: an operation
+    that would read or write one, as a copy, a constant or a `linalg` op does,
+    is an error. Tensor code beside blockscale ops is compiled for CPUs only.
+  }];
+}
+
 def MarkKernelsPass
     : Pass<"blockscale-nvidia-mark-kernels", "::mlir::gpu::GPUModuleOp"> {
   let summary = "give kernels the attributes that NVVM knows";
