@@ -128,4 +128,21 @@ check("dx is by (q - z) s c", relative_error(dx, np.float64(dy) @ near) < 0.02)
 check("dw is exact", relative_error(dw, np.float64(dy).T @ x) < 1e-6)
 check("a second scale is better", relative_error(y, x @ w.T) <
       0.75 * relative_error(layer("sinq, balance = 0")[0], x @ w.T))
-finish(32)
+
+# With a branch: its part of dx is not multiplied by the factors of the balanced
+# weight. With 8 bits what is left is quantized well, so dx is that of the whole.
+down = random.standard_normal((8, K)).astype(np.float32)
+up = random.standard_normal((N, 8)).astype(np.float32)
+recipe = ("balance = 16, low_rank = 8, fprop_w = #blockscale.site<#blockscale.format<int8, block = 32, scale = f32> "
+          "by #blockscale.scale_rule<absmax> round nearest_even>, dgrad_w = #blockscale.site<plain reuse>")
+operands = f"low_rank(%d, %u : tensor<8x{K}xf32>, tensor<{N}x8xf32>) recipe #blockscale.recipe<{recipe}>"
+y, dx = compile(f"""
+func.func @branch(%x: {xt}, %w: {wt}, %dy: {yt}, %d: tensor<8x{K}xf32>, %u: tensor<{N}x8xf32>) -> ({yt}, {xt}) {{
+  %y = blockscale.linear forward(%x, %w : {xt}, {wt}) {operands} -> {yt}
+  %dx = blockscale.linear dgrad(%dy, %w : {yt}, {wt}) {operands} -> {xt}
+  return %y, %dx : {yt}, {xt}
+}}""").branch(x, w, dy, down, up)
+whole = np.float64(w) + np.float64(up) @ down
+check("a branch: y", relative_error(y, x @ whole.T) < 0.02, relative_error(y, x @ whole.T))
+check("a branch: dx", relative_error(dx, dy @ whole) < 0.02, relative_error(dx, dy @ whole))
+finish(34)

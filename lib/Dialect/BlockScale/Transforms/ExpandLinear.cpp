@@ -35,7 +35,7 @@ public:
       : builder(builder), op(op), loc(op.getLoc()), recipe(op.getRecipe()),
         reals(builder, loc) {
     if (op.getColumns())
-      columnFactors.push_back(op.getColumns());
+      columns.push_back(op.getColumns());
   }
 
   FailureOr<SmallVector<Value>> expand();
@@ -68,8 +68,9 @@ private:
   Location loc;
   RecipeAttr recipe;
   RealTensors reals;
-  /// Multiply the columns of x: `columns`, those of the balanced weight.
-  SmallVector<Value, 2> columnFactors;
+  /// Multiply the columns of x, at most one of each; the branch knows the
+  /// first.
+  SmallVector<Value, 1> columns, balanceColumns;
 };
 
 } // namespace
@@ -81,13 +82,13 @@ Value LinearExpansion::balance(Value w) {
     return w;
   int64_t block = site(OperandRole::FpropW).getFormat().getValue().blockCols;
   auto balance = BalanceOp::create(builder, loc, w, block, steps);
-  columnFactors.push_back(balance.getColumns());
+  balanceColumns.push_back(balance.getColumns());
   return balance.getBalanced();
 }
 
 /// x with its columns multiplied (recipe_c3).
 Value LinearExpansion::timesColumns(Value x) {
-  return reals.timesColumns(x, columnFactors);
+  return reals.timesColumns(x, columns);
 }
 
 /// The rows of all batches, the contraction of wgrad.
@@ -256,7 +257,7 @@ Value LinearExpansion::lowRankBranch() {
 Value LinearExpansion::product(const Side &lhs, const Side &rhs, Value branch) {
   RankedTensorType type = op.getResult().getType();
   // Gradients in the rotated space stay f32 until they are rotated back.
-  if (reuses() || (role() == LinearRole::Dgrad && !columnFactors.empty()))
+  if (reuses() || (role() == LinearRole::Dgrad && !columns.empty()))
     type = RankedTensorType::get(type.getShape(), builder.getF32Type());
   auto [lhsRole, rhsRole] = RecipeAttr::getOperandRoles(role());
   float multiplier =
@@ -344,7 +345,8 @@ FailureOr<SmallVector<Value>> LinearExpansion::expand() {
     if (op.getDown())
       branch = lowRankBranch();
     rhs = balance(rhs);
-    lhs = timesColumns(lhs);
+    lhs = reals.timesColumns(
+        lhs, llvm::to_vector(llvm::concat<Value>(columns, balanceColumns)));
     break;
   case LinearRole::Dgrad:
     if (failed(checkContraction(typeOf(lhs).getShape().back())))
@@ -374,10 +376,11 @@ FailureOr<SmallVector<Value>> LinearExpansion::expand() {
 
   Side a = quantize(lhsRole, lhs, op.getLhsAmax());
   Side b = quantize(rhsRole, rhs, op.getRhsAmax());
-  // The branch is not in the rotated space of a reused operand.
+  // The branch is in the space neither of a rotated nor of a balanced weight.
   Value result = product(a, b, reuses() ? Value() : branch);
   if (reuses()) {
     result = maskAndRotateBack(result);
+    result = reals.timesColumns(result, balanceColumns);
     if (branch)
       result = arith::AddFOp::create(builder, loc, result, branch);
   }

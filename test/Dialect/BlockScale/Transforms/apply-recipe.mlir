@@ -185,3 +185,27 @@ func.func @open(%dy: tensor<8x64xf32>, %w: tensor<64x16xf32>, %seed: tensor<i64>
       recipe #blockscale.recipe<dgrad_dy = #dy> -> tensor<8x16xf32>
   return %dx : tensor<8x16xf32>
 }
+
+// -----
+
+// The factors of a balanced weight multiply the product with what is left of
+// w, not the branch; `columns` multiplies both.
+// CHECK-LABEL: func @balanced_branch
+//  CHECK-SAME: %[[DY:.*]]: tensor<8x16xf32>, %[[W:.*]]: tensor<16x64xf32>, %[[COLUMNS:.*]]: tensor<64xf32>, %[[DOWN:.*]]: tensor<8x64xf32>
+//       CHECK: %[[BRANCH:.*]] = blockscale.scaled_matmul {{.*}} : tensor<8x64xf32>
+//       CHECK: %{{.*}}, %[[C:.*]] = blockscale.balance %[[W]]
+//       CHECK: %[[P:.*]] = blockscale.scaled_matmul lhs(%[[DY]] : {{.*}} : tensor<8x64xf32>
+//       CHECK: %[[F:.*]] = linalg.broadcast ins(%[[C]] : tensor<64xf32>)
+//       CHECK: %[[PF:.*]] = arith.mulf %[[P]], %[[F]]
+//       CHECK: %[[SUM:.*]] = arith.addf %[[PF]], %[[BRANCH]]
+//       CHECK: %[[G:.*]] = linalg.broadcast ins(%[[COLUMNS]] : tensor<64xf32>)
+//       CHECK: %[[DX:.*]] = arith.mulf %[[SUM]], %[[G]]
+//       CHECK: return %[[DX]]
+#w = #blockscale.site<#blockscale.format<int8, block = 32, scale = f32> by #blockscale.scale_rule<absmax> round nearest_even>
+func.func @balanced_branch(%dy: tensor<8x16xf32>, %w: tensor<16x64xf32>, %columns: tensor<64xf32>,
+                           %down: tensor<8x64xf32>, %up: tensor<16x8xf32>) -> tensor<8x64xf32> {
+  %dx = blockscale.linear dgrad(%dy, %w : tensor<8x16xf32>, tensor<16x64xf32>) columns(%columns : tensor<64xf32>)
+      low_rank(%down, %up : tensor<8x64xf32>, tensor<16x8xf32>)
+      recipe #blockscale.recipe<balance = 16, low_rank = 8, fprop_w = #w, dgrad_w = #blockscale.site<plain reuse>> -> tensor<8x64xf32>
+  return %dx : tensor<8x64xf32>
+}
