@@ -107,3 +107,26 @@ func.func @layer(%x: tensor<8x64xf32>, %w: tensor<16x64xf32>) {
       recipe #blockscale.recipe<bf16> {layer = 2048} -> tensor<8x16xf32>
   return
 }
+
+// -----
+
+// dgrad rotates w as the forward product did, by the signs that it drew.
+#s = #blockscale.site<#blockscale.format<mxfp4> by #blockscale.scale_rule<rceil> round nearest_even rotate 32 signs seeded>
+#r = #blockscale.recipe<fprop_x = #s, fprop_w = #s, dgrad_w = #blockscale.site<plain reuse>>
+func.func @seed_of_reuse(%dy: tensor<32x64xf32>, %w: tensor<64x128xf32>) {
+  // expected-error @+1 {{expects a seed, because fprop_w is #blockscale.site<#blockscale.format<mxfp4> by #blockscale.scale_rule<rceil> round nearest_even rotate 32 signs seeded>, but got none}}
+  %dx = blockscale.linear dgrad(%dy, %w : tensor<32x64xf32>, tensor<64x128xf32>) recipe #r -> tensor<32x128xf32>
+  return
+}
+
+// -----
+
+// The mask of wgrad quantizes w again.
+#x = #blockscale.site<#blockscale.format<mxfp4> by #blockscale.scale_rule<rms> round nearest_even>
+#w = #blockscale.site<#blockscale.format<mxfp4> by #blockscale.scale_rule<rms> round stochastic>
+#r = #blockscale.recipe<masks = true, fprop_x = #x, fprop_w = #w, dgrad_w = #blockscale.site<plain reuse>, wgrad_x = #blockscale.site<plain reuse>>
+func.func @seed_of_mask(%dy: tensor<32x64xf32>, %x: tensor<32x128xf32>, %w: tensor<64x128xf32>) {
+  // expected-error @+1 {{expects a seed, because fprop_w is #blockscale.site<#blockscale.format<mxfp4> by #blockscale.scale_rule<rms> round stochastic>, but got none}}
+  %dw = blockscale.linear wgrad(%dy, %x : tensor<32x64xf32>, tensor<32x128xf32>) with(%w : tensor<64x128xf32>) recipe #r -> tensor<64x128xf32>
+  return
+}

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Verification.h"
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
+#include "blockscale/Dialect/BlockScale/IR/QuantizedRoles.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -20,6 +21,21 @@ static LogicalResult verifyShape(LinearOp op, StringRef name, Value value,
     return success();
   return op.emitOpError("expects ")
          << name << " of type " << wanted << ", but got " << type;
+}
+
+SmallVector<OperandRole, 4> blockscale::getQuantizedRoles(RecipeAttr recipe,
+                                                          LinearRole role) {
+  auto [lhs, rhs] = RecipeAttr::getOperandRoles(role);
+  SmallVector<OperandRole, 4> roles = {lhs, rhs};
+  if (role == LinearRole::Forward)
+    return roles;
+  // dgrad meets w again and is masked by x, wgrad the other way round.
+  bool isDgrad = role == LinearRole::Dgrad;
+  if (recipe.getSite(rhs).getReuse())
+    roles.push_back(isDgrad ? OperandRole::FpropW : OperandRole::FpropX);
+  if (recipe.getMasks())
+    roles.push_back(isDgrad ? OperandRole::FpropX : OperandRole::FpropW);
+  return roles;
 }
 
 /// `rows` of `batched`, then `extent`.
@@ -99,8 +115,7 @@ LogicalResult LinearOp::verify() {
   int64_t layer = getLayer().value_or(0);
   if (layer < 0 || layer > 2047)
     return emitOpError("expects a layer from 0 to 2047, but got ") << layer;
-  auto [a, b] = RecipeAttr::getOperandRoles(getRole());
-  for (OperandRole operand : {a, b}) {
+  for (OperandRole operand : getQuantizedRoles(getRecipe(), getRole())) {
     SiteAttr site = getRecipe().getSite(operand);
     bool draws = site.getSeededSigns() ||
                  (site.getRounding() &&

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "LinearSites.h"
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
+#include "blockscale/Dialect/BlockScale/IR/QuantizedRoles.h"
 #include "blockscale/Dialect/BlockScale/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -32,8 +33,8 @@ struct ApplyRecipePass
 
 /// Whether the product may need random bits.
 static bool mayDraw(LinearOp op) {
-  auto [lhs, rhs] = RecipeAttr::getOperandRoles(op.getRole());
-  return llvm::any_of(ArrayRef{lhs, rhs}, [&](OperandRole role) {
+  auto roles = getQuantizedRoles(op.getRecipe(), op.getRole());
+  return llvm::any_of(roles, [&](OperandRole role) {
     SiteAttr site = op.getRecipe().getSite(role);
     RoundingAttr rounding = site.getRounding();
     return site.getSeededSigns() ||

@@ -73,6 +73,19 @@ func.func @loop(%dy: tensor<8x64xf32>, %w: tensor<64x32xf32>, %n: index, %seed: 
 
 // -----
 
+// What is drawn for a reused operand counts.
+#s = #blockscale.site<plain rotate 32 signs seeded>
+#r = #blockscale.recipe<fprop_x = #s, fprop_w = #s, dgrad_w = #blockscale.site<plain reuse>>
+func.func @same_draws_by_reuse(%dy: tensor<8x64xf32>, %w: tensor<64x64xf32>, %seed: tensor<i64>) -> tensor<8x64xf32> {
+  // expected-note @+1 {{the other one}}
+  %a = blockscale.linear dgrad(%dy, %w : tensor<8x64xf32>, tensor<64x64xf32>) seed(%seed : tensor<i64>) recipe #r -> tensor<8x64xf32>
+  // expected-error @+1 {{expects another seed or another layer than layer 0 of another dgrad with the same seed}}
+  %b = blockscale.linear dgrad(%a, %w : tensor<8x64xf32>, tensor<64x64xf32>) seed(%seed : tensor<i64>) recipe #r -> tensor<8x64xf32>
+  return %b : tensor<8x64xf32>
+}
+
+// -----
+
 // Without a draw there is nothing to share: two layers may have one seed.
 func.func @no_draw(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %v: tensor<32x64xf32>, %seed: tensor<i64>)
     -> (tensor<8x32xf32>, tensor<8x32xf32>) {
