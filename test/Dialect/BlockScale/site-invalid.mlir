@@ -27,3 +27,13 @@ func.func private @f() attributes {a = #blockscale.site<#blockscale.format<nvfp4
 
 // expected-error @+1 {{expects a rounding of elements, but got up, which rounds scales}}
 func.func private @f() attributes {a = #blockscale.site<#blockscale.format<mxfp4> by #blockscale.scale_rule<floor> round up>}
+
+// -----
+
+// expected-error @+1 {{expects a rotation with signs, but got none; add `rotate n` with n from 2 to 256 or drop the signs}}
+func.func private @f() attributes {a = #blockscale.site<plain rotate 0 signs seeded>}
+
+// -----
+
+// expected-error @+1 {{expects a rotation with signs, but got none}}
+func.func private @f() attributes {a = #blockscale.site<plain rotate 0 signs []>}

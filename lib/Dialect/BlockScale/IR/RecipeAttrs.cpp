@@ -108,6 +108,9 @@ LogicalResult SiteAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expects a rotation by a power of two from 2 to 256, "
                           "but got "
                        << rotation;
+  if ((signs || seededSigns) && rotation == 0)
+    return emitError() << "expects a rotation with signs, but got none; add "
+                          "`rotate n` with n from 2 to 256 or drop the signs";
   if (signs && int64_t(signs.size()) != rotation)
     return emitError() << "expects " << rotation << " signs, but got "
                        << signs.size();
