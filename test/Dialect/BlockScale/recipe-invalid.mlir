@@ -67,3 +67,15 @@ func.func private @f() attributes {a = #blockscale.recipe<balance = 16>}
 
 // expected-error @+1 {{expects neither masks nor reuse in wgrad_x with balance = 4, but got masks = true}}
 func.func private @f() attributes {a = #blockscale.recipe<quest, balance = 4>}
+
+// -----
+
+// A gradient that meets the quantized weight again would measure its amax anew.
+// expected-error @+1 {{expects no reuse with held = 10: a gradient does not know the forward amax}}
+func.func private @f() attributes {a = #blockscale.recipe<held = 10, fprop_w = #blockscale.site<#blockscale.format<nvfp4> by #blockscale.scale_rule<two_level>>, dgrad_w = #blockscale.site<plain reuse>>}
+
+// -----
+
+#w = #blockscale.site<#blockscale.format<nvfp4> by #blockscale.scale_rule<torchao_two_level>>
+// expected-error @+1 {{expects no reuse with held = 4: a gradient does not know the forward amax}}
+func.func private @f() attributes {a = #blockscale.recipe<held = 4, masks = true, fprop_x = #w, fprop_w = #w, dgrad_w = #blockscale.site<plain reuse>, wgrad_x = #blockscale.site<plain reuse>>}

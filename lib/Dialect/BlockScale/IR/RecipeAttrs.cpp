@@ -302,9 +302,9 @@ LogicalResult RecipeAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expects a positive number for held, but got "
                        << heldPeriod;
   for (SiteAttr site : sites) {
-    if (heldPeriod == 0 || site.isPlain())
+    if (heldPeriod == 0)
       continue;
-    if (!site.getFormat().hasTensorScale())
+    if (!site.isPlain() && !site.getFormat().hasTensorScale())
       return emitError() << "expects formats with tensor = f32 with held = "
                          << heldPeriod << ", but got " << site.getFormat();
     if (site.getReuse())
