@@ -79,3 +79,22 @@ func.func private @f() attributes {a = #blockscale.recipe<held = 10, fprop_w = #
 #w = #blockscale.site<#blockscale.format<nvfp4> by #blockscale.scale_rule<torchao_two_level>>
 // expected-error @+1 {{expects no reuse with held = 4: a gradient does not know the forward amax}}
 func.func private @f() attributes {a = #blockscale.recipe<held = 4, masks = true, fprop_x = #w, fprop_w = #w, dgrad_w = #blockscale.site<plain reuse>, wgrad_x = #blockscale.site<plain reuse>>}
+
+// -----
+
+// Clipped is what the factor took beyond the largest element: 3/4 of x / d.
+#x = #blockscale.site<#blockscale.format<mxfp4> by #blockscale.scale_rule<floor, pre_multiplier = 0.75> rotate 128>
+// expected-error @+1 {{expects a scale rule in fprop_x by which elements are divided by their scale, with masks = true, but got #blockscale.scale_rule<floor, pre_multiplier = 0.75>, which encodes by a factor of its own: the scale does not tell what was clipped; use floor, ceil, rceil, even, division or rms without pre_multiplier}}
+func.func private @f() attributes {a = #blockscale.recipe<quest, fprop_x = #x>}
+
+// -----
+
+#r = #blockscale.site<#blockscale.format<e2m1, block = 16, scale = ue4m3> by #blockscale.scale_rule<svdquant> rotate 128>
+// expected-error @+1 {{expects a scale rule in fprop_w by which elements are divided by their scale, with masks = true, but got #blockscale.scale_rule<svdquant>}}
+func.func private @f() attributes {a = #blockscale.recipe<quest, fprop_w = #r>}
+
+// -----
+
+#r = #blockscale.site<#blockscale.format<uint4> by #blockscale.scale_rule<minmax> rotate 128>
+// expected-error @+1 {{expects a format without zero points in fprop_w with masks = true, but got #blockscale.format<uint4>}}
+func.func private @f() attributes {a = #blockscale.recipe<quest, fprop_w = #r>}

@@ -297,6 +297,23 @@ LogicalResult RecipeAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                            << stringifyOperandRole(backward)
                            << " with masks = true, but got "
                            << siteOf(backward);
+      // mask_clipped looks at x divided by its scale.
+      FormatAttr format = siteOf(forward).getFormat();
+      if (format.hasZeroPoints())
+        return emitError() << "expects a format without zero points in "
+                           << stringifyOperandRole(forward)
+                           << " with masks = true, but got " << format;
+      ScaleRuleAttr rule = siteOf(forward).getRule();
+      if (rule.getValue().hasEncodeFactor())
+        return emitError() << "expects a scale rule in "
+                           << stringifyOperandRole(forward)
+                           << " by which elements are divided by their scale, "
+                              "with masks = true, but got "
+                           << rule
+                           << ", which encodes by a factor of its own: the "
+                              "scale does not tell what was clipped; use "
+                              "floor, ceil, rceil, even, division or rms "
+                              "without pre_multiplier";
     }
   if (heldPeriod < 0)
     return emitError() << "expects a positive number for held, but got "
