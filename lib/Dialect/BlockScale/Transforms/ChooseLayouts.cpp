@@ -79,7 +79,13 @@ Value ChooseLayoutsPass::inWishedLayout(Value scales) {
 
   OpBuilder builder(&getContext());
   builder.setInsertionPointAfterValue(source);
-  if (source.getDefiningOp<ScaleOp>()) {
+  // What is in tiles does not tell how many rows there are.
+  bool hasDynamicRows =
+      type.getRank() >= 2 && type.isDynamicDim(type.getRank() - 2);
+  bool isNeededAsBefore = !llvm::all_of(source.getUsers(), readsEveryLayout);
+  bool canRetype =
+      !(wished.getEncoding() && hasDynamicRows && isNeededAsBefore);
+  if (source.getDefiningOp<ScaleOp>() && canRetype) {
     source.setType(wished);
     Value asBefore;
     for (OpOperand &use : llvm::make_early_inc_range(source.getUses())) {
@@ -94,8 +100,7 @@ Value ChooseLayoutsPass::inWishedLayout(Value scales) {
   if (ElementsAttr constant = getConstantTensor(source))
     if (ElementsAttr converted = withType(constant, wished))
       return arith::ConstantOp::create(builder, source.getLoc(), converted);
-  // What is in tiles does not tell how many rows there are.
-  if (type.getEncoding() && type.isDynamicDim(type.getRank() - 2))
+  if (type.getEncoding() && hasDynamicRows)
     return source;
   Value &converted = relayouts[source];
   if (!converted)

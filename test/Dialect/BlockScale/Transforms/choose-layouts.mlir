@@ -67,6 +67,25 @@ func.func @returned(%x: tensor<8x64xf32>, %w: tensor<16x64xf32>) -> (tensor<8x16
 
 // -----
 
+// Linear scales of unknown rows can be tiled, but not the other way round: they
+// are made as the return needs them, and the product gets a conversion.
+// CHECK-LABEL: func @returned_unknown_rows
+//       CHECK: %[[S:.*]] = blockscale.scale {{.*}} -> tensor<?x2xf8E8M0FNU>
+//       CHECK: %[[T:.*]] = blockscale.relayout %[[S]] : tensor<?x2xf8E8M0FNU> -> tensor<?x2xf8E8M0FNU, #blockscale.tiled_128x4>
+//   CHECK-NOT: blockscale.relayout
+//       CHECK: blockscale.scaled_matmul lhs(%{{.*}}, %[[T]] :
+//       CHECK: return %{{.*}}, %[[S]]
+#mxfp4 = #blockscale.format<mxfp4>
+func.func @returned_unknown_rows(%x: tensor<?x64xf32>, %w: tensor<16x64xf32>) -> (tensor<?x16xf32>, tensor<?x2xf8E8M0FNU>) {
+  %s = blockscale.scale %x : tensor<?x64xf32> to #mxfp4 by #blockscale.scale_rule<floor> -> tensor<?x2xf8E8M0FNU>
+  %q = blockscale.quantize %x : tensor<?x64xf32> scales(%s : tensor<?x2xf8E8M0FNU>) to #mxfp4 -> tensor<?x64xf4E2M1FN>
+  %y = blockscale.scaled_matmul lhs(%q, %s : tensor<?x64xf4E2M1FN>, tensor<?x2xf8E8M0FNU> as #mxfp4)
+      rhs(%w : tensor<16x64xf32>) : tensor<?x16xf32>
+  return %y, %s : tensor<?x16xf32>, tensor<?x2xf8E8M0FNU>
+}
+
+// -----
+
 // A constant changes its type; scales of 16 bits have no tiles.
 // CHECK-LABEL: func @constant
 //   CHECK-DAG: arith.constant dense<{{.*}}> : tensor<16x2xf8E8M0FNU, #blockscale.tiled_128x4>

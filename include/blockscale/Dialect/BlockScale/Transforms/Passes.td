@@ -177,8 +177,9 @@ def ChooseLayoutsPass : Pass<"blockscale-choose-layouts"> {
     had (a `return`, say) gets them by one `relayout`; quantize and dequantize
     read every layout. Other chains of conversions become one, or none. Scales
     that are not a byte wide, or have rank 1, have no tiled layout and stay
-    linear. Tiled ones that come from elsewhere with a dynamic number of rows,
-    which tiles do not tell, stay tiled.
+    linear. With a dynamic number of rows, which tiles do not tell, tiled scales
+    from elsewhere stay tiled, and a `scale` whose linear result something else
+    needs keeps it: the products get a `relayout`.
   }];
   let options = [
     Option<"scales", "scales", "std::string", /*default=*/"\"any\"",
