@@ -30,10 +30,13 @@ struct ChooseRoundingPass
 private:
   LogicalResult parseRoles();
   LogicalResult findBaseSeed();
+  LogicalResult runOn(FunctionOpInterface function);
   bool isDrawnTwice(Value seed) const;
   LogicalResult choose(QuantizeOp op, OperandRole role);
 
   bool isStochastic[6] = {};
+  /// The one at hand.
+  FunctionOpInterface function;
   Value base;
   int64_t nextSite = 0;
 };
@@ -59,7 +62,6 @@ LogicalResult ChooseRoundingPass::parseRoles() {
 
 /// Looks for the seed argument, and for the first site that no one uses.
 LogicalResult ChooseRoundingPass::findBaseSeed() {
-  FunctionOpInterface function = getOperation();
   auto type = RankedTensorType::get({}, IntegerType::get(&getContext(), 64));
   for (BlockArgument argument : function.getArguments()) {
     if (!function.getArgAttr(argument.getArgNumber(), kSeedAttr))
@@ -111,7 +113,7 @@ LogicalResult ChooseRoundingPass::choose(QuantizeOp op, OperandRole role) {
     return success();
   if (!base && baseSeed >= 0) {
     OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(&getOperation().getFunctionBody().front());
+    builder.setInsertionPointToStart(&function.getFunctionBody().front());
     auto type = RankedTensorType::get({}, builder.getI64Type());
     base = this->base = arith::ConstantOp::create(
         builder, op.getLoc(), DenseElementsAttr::get(type, int64_t(baseSeed)));
@@ -128,14 +130,13 @@ LogicalResult ChooseRoundingPass::choose(QuantizeOp op, OperandRole role) {
   return success();
 }
 
-void ChooseRoundingPass::runOnOperation() {
-  if (getOperation().isExternal())
-    return;
+LogicalResult ChooseRoundingPass::runOn(FunctionOpInterface function) {
+  this->function = function;
   base = {};
-  if (failed(parseRoles()) || failed(findBaseSeed()))
-    return signalPassFailure();
+  if (failed(findBaseSeed()))
+    return failure();
   DenseMap<Value, QuantizeOp> drawnBy;
-  auto result = getOperation()->walk([&](QuantizeOp op) {
+  auto result = function->walk([&](QuantizeOp op) {
     auto role = op->getAttrOfType<OperandRoleAttr>(kRoleAttr);
     if (role && !op.getRoundingMode() && failed(choose(op, role.getValue())))
       return WalkResult::interrupt();
@@ -148,6 +149,17 @@ void ChooseRoundingPass::runOnOperation() {
               .attachNote(other->second.getLoc())
           << "the other one";
     return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+void ChooseRoundingPass::runOnOperation() {
+  if (failed(parseRoles()))
+    return signalPassFailure();
+  // The operation itself, or those that it holds.
+  auto result = getOperation()->walk([&](FunctionOpInterface function) {
+    bool isDone = function.isExternal() || succeeded(runOn(function));
+    return isDone ? WalkResult::advance() : WalkResult::interrupt();
   });
   if (result.wasInterrupted())
     signalPassFailure();

@@ -1,4 +1,5 @@
 // RUN: blockscale-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(blockscale-apply-recipe),cse)' | FileCheck %s
+// RUN: blockscale-opt %s --split-input-file --blockscale-apply-recipe --cse | FileCheck %s
 
 // Transformer Engine: 16x16 blocks of w; the gradients drawn; the columns of
 // the wgrad operands rotated, both by the same signs.

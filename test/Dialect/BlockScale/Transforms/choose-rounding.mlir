@@ -1,4 +1,5 @@
 // RUN: blockscale-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(blockscale-choose-rounding))' | FileCheck %s
+// RUN: blockscale-opt %s --split-input-file --blockscale-choose-rounding | FileCheck %s
 // RUN: blockscale-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(blockscale-choose-rounding{stochastic=wgrad_dy,wgrad_x seed=7}))' | FileCheck %s --check-prefix=LIST
 // RUN: blockscale-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(blockscale-choose-rounding{stochastic=none}))' | FileCheck %s --check-prefix=NONE
 

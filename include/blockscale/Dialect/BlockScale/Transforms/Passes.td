@@ -87,9 +87,7 @@ def FuseRotationsPass : Pass<"blockscale-fuse-rotations"> {
   ];
 }
 
-def ChooseRoundingPass
-    : InterfacePass<"blockscale-choose-rounding",
-                    "::mlir::FunctionOpInterface"> {
+def ChooseRoundingPass : Pass<"blockscale-choose-rounding"> {
   let summary = "choose a rounding by the role of each quantized operand";
   let description = [{
     A `quantize` without `round` that has a `blockscale.role` gets one:
@@ -119,8 +117,7 @@ def ChooseRoundingPass
                            "::mlir::arith::ArithDialect"];
 }
 
-def ApplyRecipePass : InterfacePass<"blockscale-apply-recipe",
-                                    "::mlir::FunctionOpInterface"> {
+def ApplyRecipePass : Pass<"blockscale-apply-recipe"> {
   let summary = "expand linear layers into what their recipes ask for";
   let description = [{
     Before: `blockscale.linear`. After: none; for each product, rotations along
