@@ -52,7 +52,12 @@ nvidia::chooseTiles(llvm::ArrayRef<TileCandidate> candidates,
     double cost = 0;
     for (const TileCandidate &candidate : candidates) {
       double its = tileCost(candidate, rates, chip, rows, cols, problem.depth);
-      if (!chosen || its < cost) {
+      // Among equals, the one that loads less for each product.
+      auto perProduct = [](const TileCandidate &c) {
+        return double(c.loadedBytes) / (c.tile.m * c.tile.n);
+      };
+      if (!chosen || its < cost ||
+          (its == cost && perProduct(candidate) < perProduct(*chosen))) {
         chosen = &candidate;
         cost = its;
       }
