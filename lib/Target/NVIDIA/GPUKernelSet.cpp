@@ -19,7 +19,7 @@ GPUKernelSet::~GPUKernelSet() = default;
 
 GPUKernelSet::GPUKernelSet(ModuleOp module, const Chip &chip)
     : KernelSet(kernels::ItemSize::Block, kBufferAlignment), module(module),
-      chip(chip), ops(std::make_unique<GPUThreadOps>()), device([&] {
+      chip(chip), ops(std::make_unique<GPUThreadOps>(chip)), device([&] {
         OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
         return gpu::GPUModuleOp::create(builder, module.getLoc(),
                                         kKernelModule);

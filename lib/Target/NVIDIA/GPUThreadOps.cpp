@@ -93,6 +93,19 @@ static Value signsOfWord(ThreadCode &t, ArrayRef<Value> y) {
   return t.bor(even, t.band(topBytes(1), int64_t(int32_t(0x80808080))));
 }
 
+/// Words of eight codes by the chip's conversion, which rounds to nearest even,
+/// saturates, and makes a NaN the largest magnitude (PTX ISA, cvt; encode_c6).
+static Value convertedToE2M1(ThreadCode &t, ArrayRef<Value> values) {
+  auto type = TypeAttr::get(Float4E2M1FNType::get(t.builder.getContext()));
+  SmallVector<Value> bytes;
+  for (size_t i = 0; i < values.size(); i += 2)
+    bytes.push_back(NVVM::ConvertF32x2ToF4x2Op::create(
+        t.builder, t.loc, t.builder.getI8Type(), values[i + 1], values[i],
+        t.builder.getBoolAttr(false), type));
+  auto words = VectorType::get({int64_t(values.size()) / 8}, t.i32());
+  return t.bitcast(t.pack(bytes), words);
+}
+
 Value GPUThreadOps::packedCodes(IRValueBuilder &b, const ElementType &type,
                                 Value y, Rounding rounding,
                                 const std::optional<Value> &random) const {
@@ -102,6 +115,9 @@ Value GPUThreadOps::packedCodes(IRValueBuilder &b, const ElementType &type,
     return {};
   ThreadCode t(b.getBuilder(), b.getLoc());
   SmallVector<Value> values = t.unpack(y), words, randomBits;
+  if (chip.convertsE2M1 && type == ElementType::floating(2, 1) &&
+      rounding == Rounding::NearestEven)
+    return convertedToE2M1(t, values);
   if (random)
     randomBits = t.unpack(*random);
   // A NaN is the largest magnitude here, as encode_c6 wants it, and has no

@@ -4,6 +4,7 @@
 #define BLOCKSCALE_TARGET_NVIDIA_GPUTHREADOPS_H
 
 #include "blockscale/Kernels/ThreadOps.h"
+#include "blockscale/Target/NVIDIA/Chips.h"
 
 namespace blockscale::nvidia {
 
@@ -11,6 +12,8 @@ namespace blockscale::nvidia {
 /// maxima take magnitudes for nothing, and bytes of registers permute freely.
 class GPUThreadOps : public kernels::ThreadOps {
 public:
+  explicit GPUThreadOps(const Chip &chip) : chip(chip) {}
+
   int64_t itemColumns() const override { return 32; }
   Value foldAmax(IRValueBuilder &b, Value bitsSoFar, Value x) const override;
   Value maxMagnitude(IRValueBuilder &b, Value x) const override;
@@ -21,6 +24,9 @@ public:
                     const std::optional<Value> &random) const override;
   Value butterflyOfItems(IRValueBuilder &b, Value x, int64_t mask,
                          Value sign) const override;
+
+private:
+  const Chip &chip;
 };
 
 } // namespace blockscale::nvidia

@@ -18,6 +18,7 @@ struct Chip {
   int multiprocessors;      ///< Of the chip's largest product.
   bool mmaBlockScale;       ///< mma.sync with block scales.
   bool wgmma;               ///< Warpgroup matrix instructions.
+  bool convertsE2M1;        ///< cvt of f32 pairs to e2m1x2.
 };
 
 llvm::ArrayRef<Chip> chips();
