@@ -49,8 +49,20 @@ const Chip *blockscale::nvidia::findChip(StringRef name, std::string &error) {
       error += "; ";
       break;
     }
-  if (error.back() == '\'')
-    error += ": ";
+  if (error.back() == '\'') {
+    // PTX of a chip without suffix runs on every later one.
+    const Chip *earlier = nullptr;
+    int wanted = 0;
+    if (!number.getAsInteger(10, wanted))
+      for (const Chip &chip : kChips)
+        if (int its;
+            !chip.name.drop_front(3).getAsInteger(10, its) && its <= wanted)
+          earlier = &chip;
+    error += earlier  ? ": use '" + earlier->name.str() +
+                            "', whose code runs there as well; "
+             : wanted ? ": the oldest that can be compiled for is 'sm_80'; "
+                      : ": ";
+  }
   error += "expects one of " + known;
   return nullptr;
 }
