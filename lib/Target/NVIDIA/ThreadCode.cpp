@@ -95,6 +95,10 @@ Value ThreadCode::wide(Value a) {
     return a;
   return builder.createOrFold<arith::ExtUIOp>(loc, i64(), a);
 }
+Value ThreadCode::toIndex(Value a) {
+  return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), a);
+}
+
 Value ThreadCode::wideIndex(Value a) {
   return builder.createOrFold<arith::IndexCastOp>(loc, i64(), a);
 }

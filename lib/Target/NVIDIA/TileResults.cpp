@@ -46,14 +46,10 @@ void MatmulEpilogue::quantizeTile(
                                   at.element(shared, at.f32(), offset), 16);
                 if (!whole)
                   x = zeroPast(at, x, col, state.cols);
-                auto index = [&](Value value) -> Value {
-                  return arith::IndexCastUIOp::create(
-                      at.builder, at.loc, at.builder.getIndexType(), value);
-                };
-                quantized->emitBlock(at.builder, at.loc, *kernelSet,
-                                     split(args).quantized, x,
-                                     index(state.batch), index(state.rows),
-                                     index(row), index(at.div(col, block)));
+                quantized->emitBlock(
+                    at.builder, at.loc, *kernelSet, split(args).quantized, x,
+                    at.toIndex(state.batch), at.toIndex(state.rows),
+                    at.toIndex(row), at.toIndex(at.div(col, block)));
               });
               return SmallVector<Value>();
             });

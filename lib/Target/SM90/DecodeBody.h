@@ -84,10 +84,6 @@ private:
   llvm::SmallVector<mlir::Value> multiplyAll() const;
   void writeSums(llvm::ArrayRef<mlir::Value> sums) const;
   void finish() const;
-  mlir::Value toIndex(HopperCode &c, mlir::Value value) const {
-    return mlir::arith::IndexCastUIOp::create(c.builder, c.loc,
-                                              c.builder.getIndexType(), value);
-  }
 
   HopperCode code;
   const DecodePlan &plan;

@@ -177,8 +177,8 @@ void DecodeBody::copyScales() const {
     Value present = h.lt(column, h.constant(problem.k / format.block()));
     row = h.min(h.add(warpFirst, row), h.sub(rowsN, h.constant(1)));
     Value offset =
-        scaleAddress.offset(h.builder, h.loc, toIndex(h, weightBatch), args[4],
-                            toIndex(h, row), toIndex(h, column));
+        scaleAddress.offset(h.builder, h.loc, h.toIndex(weightBatch), args[4],
+                            h.toIndex(row), h.toIndex(column));
     Value source = h.at(args[2], h.wideIndex(offset));
     if (layout.scaleCopy > 1) {
       h.copyAsync(target, source, layout.scaleCopy, present);

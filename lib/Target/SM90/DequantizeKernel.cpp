@@ -31,43 +31,40 @@ inMemoryOrder(HopperCode &c, const WeightFormat &format, ArrayRef<Value> unit) {
 static void emitBody(HopperCode c, const WeightFormat &format,
                      RankedTensorType scalesType, int64_t cols,
                      ValueRange args) {
-  auto index = [&](Value value) -> Value {
-    return arith::IndexCastUIOp::create(c.builder, c.loc,
-                                        c.builder.getIndexType(), value);
-  };
   Value first = c.add(c.mul(c.blockId(), kThreads), c.threadId());
   Value count = c.narrow(args[3]);
   if (args.size() > 5)
     count = c.select(c.eq(c.load(c.i32(), args[5], 4), c.constant(0)),
                      c.constant(0), count);
   Value step = c.mul(c.gridSize(), kThreads);
-  c.loopBy(
-      first, count, step, {}, [&](ThreadCode &inner, Value item, ValueRange) {
-        HopperCode h(inner);
-        int64_t runs = cols / format.run();
-        Value line = h.div(item, runs);
-        Value k = h.mul(h.rem(item, runs), format.run());
-        Value rows = h.narrow(args[2]);
-        Value offset = kernels::ScaleAddress(scalesType)
-                           .offset(h.builder, h.loc, index(h.div(line, rows)),
-                                   args[2], index(h.rem(line, rows)),
-                                   index(h.div(k, format.block())));
-        Value yes = arith::ConstantOp::create(h.builder, h.loc,
-                                              h.builder.getBoolAttr(true));
-        SmallVector<Value> words =
-            h.streamWords(h.at(args[0], h.mul(h.wide(item), 16)), 4, yes);
-        Value scales = h.loadUnsigned(h.at(args[1], h.wideIndex(offset)),
-                                      format.scalesPerRun(), yes);
-        WeightFormat::Multipliers multipliers =
-            format.multipliers(h, scales, format.scalesPerRun());
-        Value out = h.at(args[4], h.mul(h.wide(item), format.run() * 2));
-        for (int64_t unit = 0; unit < format.run() / 8; ++unit)
-          h.storeWords(
-              inMemoryOrder(h, format,
-                            format.decodeUnit(h, words, unit, multipliers)),
-              h.at(out, unit * 16));
-        return SmallVector<Value>();
-      });
+  c.loop(first, count, step, {},
+         [&](ThreadCode &inner, Value item, ValueRange) {
+           HopperCode h(inner);
+           int64_t runs = cols / format.run();
+           Value line = h.div(item, runs);
+           Value k = h.mul(h.rem(item, runs), format.run());
+           Value rows = h.narrow(args[2]);
+           Value offset =
+               kernels::ScaleAddress(scalesType)
+                   .offset(h.builder, h.loc, h.toIndex(h.div(line, rows)),
+                           args[2], h.toIndex(h.rem(line, rows)),
+                           h.toIndex(h.div(k, format.block())));
+           Value yes = arith::ConstantOp::create(h.builder, h.loc,
+                                                 h.builder.getBoolAttr(true));
+           SmallVector<Value> words =
+               h.streamWords(h.at(args[0], h.mul(h.wide(item), 16)), 4, yes);
+           Value scales = h.loadUnsigned(h.at(args[1], h.wideIndex(offset)),
+                                         format.scalesPerRun(), yes);
+           WeightFormat::Multipliers multipliers =
+               format.multipliers(h, scales, format.scalesPerRun());
+           Value out = h.at(args[4], h.mul(h.wide(item), format.run() * 2));
+           for (int64_t unit = 0; unit < format.run() / 8; ++unit)
+             h.storeWords(
+                 inMemoryOrder(h, format,
+                               format.decodeUnit(h, words, unit, multipliers)),
+                 h.at(out, unit * 16));
+           return SmallVector<Value>();
+         });
 }
 
 Value sm90::dequantizeToBF16(OpBuilder &builder, Location loc,

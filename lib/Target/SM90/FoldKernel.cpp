@@ -91,12 +91,8 @@ private:
 void FoldBody::load() {
   Value line = code.blockId();
   Value rows = code.narrow(args[Rows]);
-  auto index = [&](Value value) -> Value {
-    return arith::IndexCastUIOp::create(code.builder, code.loc,
-                                        code.builder.getIndexType(), value);
-  };
-  Value batch = index(code.div(line, rows));
-  Value row = index(code.rem(line, rows));
+  Value batch = code.toIndex(code.div(line, rows));
+  Value row = code.toIndex(code.rem(line, rows));
   kernels::ScaleAddress scaleAddress(side.scalesType);
   Value start = code.mul(code.wide(line), side.cols * side.format.bits() / 8);
   int64_t runBytes = side.format.words() * 4;
@@ -109,7 +105,7 @@ void FoldBody::load() {
     Value column =
         code.div(code.mul(runOf(i), FoldFormat::kRun), side.format.block());
     Value scale = scaleAddress.offset(code.builder, code.loc, batch, args[Rows],
-                                      row, index(column));
+                                      row, code.toIndex(column));
     run.scale = code.loadUnsigned(code.at(args[Scales], code.wideIndex(scale)),
                                   1, run.present);
     runs.push_back(run);

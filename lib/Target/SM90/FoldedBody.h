@@ -64,7 +64,6 @@ private:
   void consume(HopperCode &c) const;
   llvm::SmallVector<mlir::Value> multiply(HopperCode &c, mlir::Value stage,
                                           int64_t half) const;
-  void release(HopperCode &c, mlir::Value stage) const;
   void store(HopperCode &c, llvm::ArrayRef<mlir::Value> sums, mlir::Value row0,
              mlir::Value col0, mlir::Value batch) const;
   /// The first row of a warp's tile of 16 in the first half.

@@ -11,34 +11,16 @@ using namespace blockscale::sm90;
 using nvidia::MatmulEpilogue;
 using nvidia::ThreadCode;
 
-/// Registers of the thread that copies, and of those that multiply.
-static constexpr int64_t kProducerRegisters = 40, kConsumerRegisters = 232;
-
 void FoldedBody::emit() {
   shared = code.sharedMemory();
   thread = code.threadId();
   rowsM = code.narrow(args[5]);
   rowsN = code.narrow(args[6]);
   batches = code.narrow(args[7]);
-  code.branch(code.eq(thread, code.constant(0)), [&](ThreadCode &single) {
-    HopperCode c(single);
-    for (int64_t stage = 0; stage < plan.stages; ++stage) {
-      c.initBarrier(ring().full(c, c.constant(stage)), 1);
-      c.initBarrier(ring().empty(c, c.constant(stage)), FoldedLayout::kWarps);
-    }
-    c.fenceBarrierInit();
-  });
-  code.barrier();
-  code.branchElse(
-      code.lt(thread, code.constant(kConsumers)),
-      [&](ThreadCode &inner) {
-        HopperCode c(inner);
-        c.registers(kConsumerRegisters, /*increase=*/true);
-        consume(c);
-      },
-      [&](ThreadCode &inner) {
-        HopperCode c(inner);
-        c.registers(kProducerRegisters, /*increase=*/false);
+  ring().begin(code, thread, /*fills=*/1, /*uses=*/FoldedLayout::kWarps);
+  splitRoles(
+      code, thread, kConsumers, [&](HopperCode &c) { consume(c); },
+      [&](HopperCode &c) {
         c.branch(c.eq(thread, c.constant(kConsumers)),
                  [&](ThreadCode &single) { copyTiles(single); });
       });

@@ -31,15 +31,6 @@ SmallVector<Value> FoldedBody::multiply(HopperCode &c, Value stage,
   return c.wgmmaE4M3(FoldedPlan::cols(), descriptors(a), descriptors(b));
 }
 
-/// Tells the producer that a warp is done with a stage.
-void FoldedBody::release(HopperCode &c, Value stage) const {
-  Value isFirstLane = c.eq(c.band(thread, 31), c.constant(0));
-  c.branch(isFirstLane, [&](ThreadCode &single) {
-    HopperCode h(single);
-    h.arrive(ring().empty(h, stage));
-  });
-}
-
 void FoldedBody::consume(HopperCode &outer) const {
   constexpr int64_t count = kHalves * kSums;
   forTiles(outer, {outer.constant(0), outer.constant(0)},
@@ -58,7 +49,7 @@ void FoldedBody::consume(HopperCode &outer) const {
                    for (int64_t half = 0; half < kHalves; ++half) {
                      SmallVector<Value> more = multiply(c, place.stage, half);
                      if (half == kHalves - 1)
-                       release(c, place.stage);
+                       ring().release(c, thread, place.stage);
                      for (int64_t i = 0; i < kSums; ++i) {
                        Value &sum = sums[half * kSums + i];
                        sum = arith::AddFOp::create(c.builder, c.loc, sum,

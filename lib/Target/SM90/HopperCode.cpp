@@ -152,18 +152,6 @@ HopperCode::choose(Value condition, ValueRange otherwise,
       });
   return SmallVector<Value>(branch.getResults());
 }
-SmallVector<Value> HopperCode::loopBy(
-    Value lower, Value upper, Value step, ValueRange initial,
-    llvm::function_ref<SmallVector<Value>(ThreadCode &, Value, ValueRange)>
-        body) {
-  auto loop = scf::ForOp::create(
-      builder, loc, lower, upper, step, initial,
-      [&](OpBuilder &inner, Location, Value i, ValueRange carried) {
-        ThreadCode code(inner, loc);
-        scf::YieldOp::create(inner, loc, body(code, i, carried));
-      });
-  return SmallVector<Value>(loop.getResults());
-}
 
 Value HopperCode::mulF16x2(Value a, Value b) {
   return ptx("mul.rn.f16x2 $0, $1, $2;", i32(), {a, b}, /*pure=*/true)[0];

@@ -38,13 +38,6 @@ public:
   void branchElse(Value condition,
                   llvm::function_ref<void(nvidia::ThreadCode &)> then,
                   llvm::function_ref<void(nvidia::ThreadCode &)> otherwise);
-  /// loop() with a step known at run time.
-  llvm::SmallVector<Value>
-  loopBy(Value lower, Value upper, Value step, mlir::ValueRange initial,
-         llvm::function_ref<llvm::SmallVector<Value>(nvidia::ThreadCode &,
-                                                     Value, mlir::ValueRange)>
-             body);
-
   /// The results of `body` if the condition holds, else `otherwise`.
   llvm::SmallVector<Value> choose(
       Value condition, mlir::ValueRange otherwise,

@@ -34,8 +34,6 @@ inline constexpr int64_t kConsumers = 256;
 inline constexpr int64_t kOutTokens = 32;
 /// Floats from token to token there: rows and padding against bank conflicts.
 inline constexpr int64_t kOutStride = PrefillPlan::rows() + 4;
-/// Registers of a thread that copies, and of one that multiplies.
-inline constexpr int64_t kProducerRegisters = 40, kConsumerRegisters = 232;
 
 struct PrefillLayout {
   PrefillLayout(const PrefillPlan &plan, const PrefillProblem &problem) {
@@ -129,7 +127,6 @@ private:
   llvm::SmallVector<mlir::Value>
   multiply(HopperCode &c, mlir::Value stage, llvm::ArrayRef<mlir::Value> a,
            llvm::ArrayRef<mlir::Value> sums) const;
-  void release(HopperCode &c, mlir::Value stage) const;
   PrefillPlace multiplyStages(HopperCode &c,
                               llvm::SmallVector<mlir::Value> &sums,
                               PrefillPlace place) const;

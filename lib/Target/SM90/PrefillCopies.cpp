@@ -70,10 +70,6 @@ void PrefillBody::copyScales(HopperCode outer) const {
   Value lane = outer.band(thread, 31);
   kernels::ScaleAddress scaleAddress(problem.scalesType);
   constexpr int64_t rowsPerLane = PrefillPlan::rows() / 32;
-  auto index = [](HopperCode &c, Value value) -> Value {
-    return arith::IndexCastUIOp::create(c.builder, c.loc,
-                                        c.builder.getIndexType(), value);
-  };
   forTiles(
       outer, start(outer, 1),
       [&](HopperCode &tileCode, Value, Value row0, Value batch,
@@ -88,9 +84,9 @@ void PrefillBody::copyScales(HopperCode outer) const {
               tileCode.min(tileCode.add(row0, tileCode.add(lane, 32 * i)),
                            tileCode.sub(rowsN, tileCode.constant(1)));
           Value offset = scaleAddress.offset(
-              tileCode.builder, tileCode.loc, index(tileCode, weightBatch),
-              args[4], index(tileCode, row),
-              index(tileCode, tileCode.constant(0)));
+              tileCode.builder, tileCode.loc, tileCode.toIndex(weightBatch),
+              args[4], tileCode.toIndex(row),
+              tileCode.toIndex(tileCode.constant(0)));
           rows.push_back(tileCode.at(args[2], tileCode.wideIndex(offset)));
         }
         return tileCode.loop(

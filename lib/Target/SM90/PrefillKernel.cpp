@@ -21,27 +21,11 @@ void PrefillBody::emit() {
   firstStep = code.mul(rank, stepsPerBlock());
   endStep =
       code.min(code.add(firstStep, stepsPerBlock()), code.constant(steps()));
-  code.branch(code.eq(thread, code.constant(0)), [&](ThreadCode &single) {
-    HopperCode c(single);
-    for (int64_t stage = 0; stage < plan.stages; ++stage) {
-      // One thread announces bytes, 32 lanes their copies of scales.
-      c.initBarrier(ring().full(c, c.constant(stage)), 33);
-      c.initBarrier(ring().empty(c, c.constant(stage)), kConsumers / 32);
-    }
-    c.fenceBarrierInit();
-  });
-  code.barrier();
-  Value consumes = code.lt(thread, code.constant(kConsumers));
-  code.branchElse(
-      consumes,
-      [&](ThreadCode &inner) {
-        HopperCode c(inner);
-        c.registers(kConsumerRegisters, /*increase=*/true);
-        consume(c);
-      },
-      [&](ThreadCode &inner) {
-        HopperCode c(inner);
-        c.registers(kProducerRegisters, /*increase=*/false);
+  // One thread announces bytes, 32 lanes their copies of scales.
+  ring().begin(code, thread, /*fills=*/33, /*uses=*/kConsumers / 32);
+  splitRoles(
+      code, thread, kConsumers, [&](HopperCode &c) { consume(c); },
+      [&](HopperCode &c) {
         Value warp = c.shr(c.sub(thread, c.constant(kConsumers)), 5);
         c.branch(c.eq(thread, c.constant(kConsumers)),
                  [&](ThreadCode &single) { copyBoxes(single); });

@@ -73,16 +73,6 @@ SmallVector<Value> PrefillBody::multiply(HopperCode &c, Value stage,
   return c.wgmmaRegisters(sums, plan.tokens, a, descriptors);
 }
 
-/// Tells the producer that a warp is done with a stage.
-void PrefillBody::release(HopperCode &c, Value stage) const {
-  c.syncWarp(); // Orders what the other lanes read before the arrival of one.
-  Value isFirstLane = c.eq(c.band(thread, 31), c.constant(0));
-  c.branch(isFirstLane, [&](ThreadCode &single) {
-    HopperCode h(single);
-    h.arrive(ring().empty(h, stage));
-  });
-}
-
 /// Adds the block's part of K to `sums`; the place after it.
 PrefillPlace PrefillBody::multiplyStages(HopperCode &outer,
                                          SmallVector<Value> &sums,
@@ -99,7 +89,7 @@ PrefillPlace PrefillBody::multiplyStages(HopperCode &outer,
                    c.waitParity(ring().full(c, place.stage), place.parity);
                    SmallVector<Value> a = fragments(c, place, step);
                    sums = c.wgmmaWait(multiply(c, place.stage, a, sums), 0);
-                   release(c, place.stage);
+                   ring().release(c, thread, place.stage);
                    llvm::append_range(sums, after(c, place).values());
                    return sums;
                  });
@@ -131,7 +121,7 @@ PrefillPlace PrefillBody::multiplyOverlapped(HopperCode &outer,
                    next.scales = scalesAt(c, step, next.scales);
                    SmallVector<Value> nextA = fragments(c, next, step);
                    sums = c.wgmmaWait(sums, 0, a);
-                   release(c, place.stage);
+                   ring().release(c, thread, place.stage);
                    llvm::append_range(sums, nextA);
                    llvm::append_range(sums, next.values());
                    return sums;
@@ -142,7 +132,7 @@ PrefillPlace PrefillBody::multiplyOverlapped(HopperCode &outer,
                                   values.slice(numSums(), numA),
                                   values.take_front(numSums())),
                          0);
-  release(outer, place.stage);
+  ring().release(outer, thread, place.stage);
   return after(outer, place);
 }
 

@@ -38,10 +38,23 @@ public:
             c.select(wraps, c.bxor(place.parity, c.constant(1)), place.parity)};
   }
 
+  /// Sets the mbarriers up, with the arrivals that fill a stage and that free
+  /// it; every thread of the block calls it.
+  void begin(HopperCode &code, mlir::Value thread, int64_t fills,
+             int64_t uses) const;
+  /// Tells who copies that a warp is done with a stage: one arrival.
+  void release(HopperCode &c, mlir::Value thread, mlir::Value stage) const;
+
 private:
   mlir::Value shared;
   int64_t barriers, stages;
 };
+
+/// The first `consumers` threads of the block multiply, the others copy; each
+/// gets the registers that suits it.
+void splitRoles(HopperCode &code, mlir::Value thread, int64_t consumers,
+                llvm::function_ref<void(HopperCode &)> consume,
+                llvm::function_ref<void(HopperCode &)> produce);
 
 } // namespace blockscale::sm90
 

@@ -15,17 +15,17 @@ void TileOrder::forTiles(HopperCode &c, Value rowsM, Value rowsN, Value batches,
   Value perGroup = c.mul(tilesN, group);
   Value total = c.mul(perBatch, batches);
   Value step = c.div(c.gridSize(), blocks);
-  c.loopBy(c.div(c.blockId(), blocks), total, step, initial,
-           [&](ThreadCode &inner, Value tile, ValueRange carried) {
-             HopperCode h(inner);
-             Value batch = h.div(tile, perBatch);
-             Value inBatch = h.rem(tile, perBatch);
-             Value inGroup = h.rem(inBatch, perGroup);
-             Value firstM = h.mul(h.div(inBatch, perGroup), group);
-             // The last group may be narrower.
-             Value width = h.min(h.sub(tilesM, firstM), h.constant(group));
-             Value m = h.add(firstM, h.rem(inGroup, width));
-             Value n = h.div(inGroup, width);
-             return body(h, h.mul(m, rows), h.mul(n, cols), batch, carried);
-           });
+  c.loop(c.div(c.blockId(), blocks), total, step, initial,
+         [&](ThreadCode &inner, Value tile, ValueRange carried) {
+           HopperCode h(inner);
+           Value batch = h.div(tile, perBatch);
+           Value inBatch = h.rem(tile, perBatch);
+           Value inGroup = h.rem(inBatch, perGroup);
+           Value firstM = h.mul(h.div(inBatch, perGroup), group);
+           // The last group may be narrower.
+           Value width = h.min(h.sub(tilesM, firstM), h.constant(group));
+           Value m = h.add(firstM, h.rem(inGroup, width));
+           Value n = h.div(inGroup, width);
+           return body(h, h.mul(m, rows), h.mul(n, cols), batch, carried);
+         });
 }

@@ -56,6 +56,7 @@ public:
   Value wide(Value a);      ///< i32 to i64, unsigned; i64 stays.
   Value narrow(Value a);    ///< index or i64 to i32.
   Value wideIndex(Value a); ///< index to i64.
+  Value toIndex(Value a);   ///< i32 to index, unsigned.
 
   /// `pointer` plus an i32 or i64 number of bytes.
   Value at(Value pointer, Value bytes);

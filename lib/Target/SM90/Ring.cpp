@@ -1,0 +1,49 @@
+//===-- Ring.cpp - Stages between copies and products ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Ring.h"
+
+using namespace mlir;
+using namespace blockscale;
+using namespace blockscale::sm90;
+using nvidia::ThreadCode;
+
+/// Registers of a thread that copies, and of one that multiplies.
+static constexpr int64_t kProducerRegisters = 40, kConsumerRegisters = 232;
+
+void Ring::begin(HopperCode &code, Value thread, int64_t fills,
+                 int64_t uses) const {
+  code.branch(code.eq(thread, code.constant(0)), [&](ThreadCode &single) {
+    HopperCode c(single);
+    for (int64_t stage = 0; stage < stages; ++stage) {
+      c.initBarrier(full(c, c.constant(stage)), fills);
+      c.initBarrier(empty(c, c.constant(stage)), uses);
+    }
+    c.fenceBarrierInit();
+  });
+  code.barrier();
+}
+
+void Ring::release(HopperCode &c, Value thread, Value stage) const {
+  c.syncWarp(); // Orders what the other lanes read before the arrival of one.
+  c.branch(c.eq(c.band(thread, 31), c.constant(0)), [&](ThreadCode &single) {
+    HopperCode h(single);
+    h.arrive(empty(h, stage));
+  });
+}
+
+void sm90::splitRoles(HopperCode &code, Value thread, int64_t consumers,
+                      llvm::function_ref<void(HopperCode &)> consume,
+                      llvm::function_ref<void(HopperCode &)> produce) {
+  code.branchElse(
+      code.lt(thread, code.constant(consumers)),
+      [&](ThreadCode &inner) {
+        HopperCode c(inner);
+        c.registers(kConsumerRegisters, /*increase=*/true);
+        consume(c);
+      },
+      [&](ThreadCode &inner) {
+        HopperCode c(inner);
+        c.registers(kProducerRegisters, /*increase=*/false);
+        produce(c);
+      });
+}
