@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blockscale/Kernels/MatmulOperands.h"
 #include "blockscale/Kernels/HostSide.h"
+#include "blockscale/Kernels/SizeChecks.h"
 
 using namespace mlir;
 using namespace blockscale;
@@ -56,4 +57,20 @@ MatmulOperand kernels::rhsOperand(OpBuilder &builder, ScaledMatmulOp op,
                      {op.getRhs(), adaptor.getRhs()},
                      {op.getRhsScales(), adaptor.getRhsScales()},
                      {op.getRhsZeros(), adaptor.getRhsZeros()}, bufferOf);
+}
+
+SmallVector<Value> kernels::productSizes(OpBuilder &builder, ScaledMatmulOp op,
+                                         ScaledMatmulOp::Adaptor adaptor) {
+  Location loc = op.getLoc();
+  SmallVector<Value> sizes =
+      getSizes(builder, loc, adaptor.getLhs(), op.getLhs().getType());
+  SmallVector<Value> rhsSizes =
+      getSizes(builder, loc, adaptor.getRhs(), op.getRhs().getType());
+  size_t batchDims = sizes.size() - 2;
+  if (!op.isRhsShared())
+    requireSizes(builder, loc, "scaled_matmul: batch of rhs",
+                 ArrayRef(rhsSizes).take_front(batchDims),
+                 ArrayRef(sizes).take_front(batchDims));
+  sizes.back() = rhsSizes[rhsSizes.size() - 2];
+  return sizes;
 }

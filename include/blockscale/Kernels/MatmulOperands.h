@@ -33,6 +33,12 @@ MatmulOperand lhsOperand(mlir::OpBuilder &builder, ScaledMatmulOp op,
 MatmulOperand rhsOperand(mlir::OpBuilder &builder, ScaledMatmulOp op,
                          ScaledMatmulOp::Adaptor adaptor, BufferOf bufferOf);
 
+/// Sizes of the result of `op`: [batch...,] rows of lhs, rows of rhs. Emits a
+/// check that the batches of both sides agree.
+llvm::SmallVector<mlir::Value> productSizes(mlir::OpBuilder &builder,
+                                            ScaledMatmulOp op,
+                                            ScaledMatmulOp::Adaptor adaptor);
+
 } // namespace blockscale::kernels
 
 #endif // BLOCKSCALE_KERNELS_MATMULOPERANDS_H

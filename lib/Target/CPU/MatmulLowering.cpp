@@ -85,16 +85,7 @@ LowerScaledMatmul::matchAndRewrite(ScaledMatmulOp op, OpAdaptor adaptor,
   IndexMath math(rewriter, loc);
   Extents extentsA = getExtents(rewriter, loc, adaptor.getLhs(), lhsType);
   Extents extentsB = getExtents(rewriter, loc, adaptor.getRhs(), rhsType);
-  SmallVector<Value> sizes = getSizes(rewriter, loc, adaptor.getLhs(), lhsType);
-  if (!op.isRhsShared()) {
-    SmallVector<Value> rhsSizes =
-        getSizes(rewriter, loc, adaptor.getRhs(), rhsType);
-    size_t batchDims = sizes.size() - 2;
-    requireSizes(rewriter, loc, "scaled_matmul: batch of rhs",
-                 ArrayRef(rhsSizes).take_front(batchDims),
-                 ArrayRef(sizes).take_front(batchDims));
-  }
-  sizes.back() = extentsB.rows;
+  SmallVector<Value> sizes = productSizes(rewriter, op, adaptor);
   ResultBuffer result =
       allocateResult(rewriter, loc, kernelSet, op.getResult().getType(), sizes);
 

@@ -254,16 +254,7 @@ LowerScaledMatmul::matchAndRewrite(ScaledMatmulOp op, OpAdaptor adaptor,
   problem.rhs = {rhsOperand(rewriter, op, adaptor, bufferOf)};
   Extents extentsA = getExtents(rewriter, loc, adaptor.getLhs(), lhsType);
   Extents extentsB = getExtents(rewriter, loc, adaptor.getRhs(), rhsType);
-  SmallVector<Value> sizes = getSizes(rewriter, loc, adaptor.getLhs(), lhsType);
-  if (!op.isRhsShared()) {
-    SmallVector<Value> rhsSizes =
-        getSizes(rewriter, loc, adaptor.getRhs(), rhsType);
-    size_t batchDims = sizes.size() - 2;
-    requireSizes(rewriter, loc, "scaled_matmul: batch of rhs",
-                 ArrayRef(rhsSizes).take_front(batchDims),
-                 ArrayRef(sizes).take_front(batchDims));
-  }
-  sizes.back() = extentsB.rows;
+  SmallVector<Value> sizes = productSizes(rewriter, op, adaptor);
   problem.batch = extentsA.batch;
   problem.rows = extentsA.rows;
   problem.cols = extentsB.rows;

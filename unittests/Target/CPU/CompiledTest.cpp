@@ -46,24 +46,6 @@ struct Case {
   }
 };
 
-const char *roundingName(Rounding rounding) {
-  switch (rounding) {
-  case Rounding::NearestEven:
-    return "nearest_even";
-  case Rounding::TowardZero:
-    return "toward_zero";
-  case Rounding::NearestAway:
-    return "nearest_away";
-  case Rounding::NearestZero:
-    return "nearest_zero";
-  case Rounding::Stochastic:
-    return "stochastic";
-  case Rounding::Up:
-    break;
-  }
-  return "";
-}
-
 /// A function that returns everything quantization makes, and the values back.
 std::string moduleFor(const Case &c) {
   mlir::MLIRContext *context = &sharedContext();
@@ -113,7 +95,7 @@ std::string moduleFor(const Case &c) {
                      " -> ";
   text += types + "\n";
   text += "  %q = blockscale.quantize %x : " + str(source) + quantizeArgs +
-          " to " + fmt + " round " + roundingName(c.rounding) +
+          " to " + fmt + " round " + stringifyRounding(c.rounding).str() +
           (stochastic ? " seed(%seed : tensor<i64>)" : "") + pad + " -> " +
           str(elements) + "\n";
   text += "  %y = blockscale.dequantize %q : " + str(elements) +
