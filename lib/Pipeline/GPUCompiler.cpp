@@ -30,12 +30,7 @@ void blockscale::addGPULowerStage(OpPassManager &pm) {
 }
 
 void blockscale::addGPUPipeline(OpPassManager &pm, StringRef chip) {
-  addPrepareStage(pm);
-  addRecipeStage(pm);
-  addRotateStage(pm);
-  addRoundStage(pm);
-  addFoldStage(pm);
-  addLayoutStage(pm, "any");
+  addCommonStages(pm);
   addGPUKernelStage(pm, chip);
   addBufferizeStage(pm);
   pm.addNestedPass<func::FuncOp>(nvidia::createCheckHostPass());

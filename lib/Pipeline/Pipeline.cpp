@@ -151,8 +151,7 @@ void blockscale::addCPULowerStage(OpPassManager &pm) {
   pm.addPass(createEmitEntriesPass());
 }
 
-void blockscale::addCPUPipeline(OpPassManager &pm,
-                                const CPUPipelineOptions &options) {
+void blockscale::addCommonStages(OpPassManager &pm) {
   addPrepareStage(pm);
   addRecipeStage(pm);
   addRotateStage(pm);
@@ -160,6 +159,11 @@ void blockscale::addCPUPipeline(OpPassManager &pm,
   addFoldStage(pm);
   // The kernels read scales of any layout.
   addLayoutStage(pm, "any");
+}
+
+void blockscale::addCPUPipeline(OpPassManager &pm,
+                                const CPUPipelineOptions &options) {
+  addCommonStages(pm);
   addCPUKernelStage(pm, options);
   addBufferizeStage(pm);
   addCPULowerStage(pm);

@@ -1,5 +1,4 @@
-//===-- MatricesTest.cpp - mma.sync --------------------------------*- C++
-//-*-===//
+//===-- MatricesTest.cpp - mma.sync ---------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Fragments here follow the ISA's formulas element by element (a0, a1, ...),

@@ -1,5 +1,4 @@
-//===-- IRValueBuilder.h - The numerics as IR ---------------------*- C++
-//-*-===//
+//===-- IRValueBuilder.h - The numerics as IR -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The value builder (see Numerics/ValueBuilder.h) whose values are SSA values:

@@ -37,6 +37,9 @@ void addFoldStage(mlir::OpPassManager &pm);
 /// Scales are made in the layout that products read: any, linear or
 /// tiled_128x4.
 void addLayoutStage(mlir::OpPassManager &pm, llvm::StringRef scales);
+/// Stages 1 to 6, which every target shares; its kernels read scales of any
+/// layout.
+void addCommonStages(mlir::OpPassManager &pm);
 /// blockscale ops become launches of CPU kernels over storage tensors.
 void addCPUKernelStage(mlir::OpPassManager &pm,
                        const CPUPipelineOptions &options);

@@ -1,5 +1,4 @@
-//===-- CPUKernelSet.h - Kernels as functions, launched in parallel -*- C++
-//-*-===//
+//===-- CPUKernelSet.h - Kernels as functions, run in parallel --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // On the CPU a kernel is a private function, launched by a call to

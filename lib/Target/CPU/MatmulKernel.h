@@ -1,5 +1,4 @@
-//===-- MatmulKernel.h - scaled_matmul by dequantized f64 panels -*- C++
-//-*-===//
+//===-- MatmulKernel.h - scaled_matmul by f64 panels ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef BLOCKSCALE_LIB_TARGET_CPU_MATMULKERNEL_H
 #define BLOCKSCALE_LIB_TARGET_CPU_MATMULKERNEL_H

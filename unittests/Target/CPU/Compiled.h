@@ -1,5 +1,4 @@
-//===-- Compiled.h - MLIR text to a callable function, in process -*- C++
-//-*-===//
+//===-- Compiled.h - MLIR text to a function, in process --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef BLOCKSCALE_UNITTESTS_TARGET_CPU_COMPILED_H
 #define BLOCKSCALE_UNITTESTS_TARGET_CPU_COMPILED_H

@@ -1,5 +1,4 @@
-//===-- Values.h - Random numbers, and arrays compared -----------*- C++
-//-*-===//
+//===-- Values.h - Random numbers, and arrays compared ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef BLOCKSCALE_UNITTESTS_TARGET_CPU_VALUES_H
 #define BLOCKSCALE_UNITTESTS_TARGET_CPU_VALUES_H

@@ -1,5 +1,4 @@
-//===-- BlockScale.h - The blockscale dialect and its operations -*- C++
-//-*-===//
+//===-- BlockScale.h - The dialect and its operations -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef BLOCKSCALE_DIALECT_BLOCKSCALE_IR_BLOCKSCALE_H
 #define BLOCKSCALE_DIALECT_BLOCKSCALE_IR_BLOCKSCALE_H
