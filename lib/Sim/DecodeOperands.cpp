@@ -113,6 +113,10 @@ const Binding *Decoder::find(const std::string &name, uint32_t scope) {
       return &(globalBindings[name] = binding);
     }
   if (auto it = specialNames.find(name); it != specialNames.end()) {
+    if (std::string missing = missingForName(name, target); !missing.empty()) {
+      fail(missing);
+      return nullptr;
+    }
     Binding binding;
     binding.slot = temporary(name);
     binding.type = Type::U32;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Decoder.h"
+#include "Modifiers.h"
 #include "Moves.h"
 
 #include <algorithm>
@@ -154,6 +155,10 @@ bool Decoder::one(const Instruction &source) {
   auto entry = opcodes().find(source.opcode());
   if (entry == opcodes().end())
     return unsupported("instruction");
+  if (std::string unknown = unknownModifier(source); !unknown.empty())
+    return unsupported("modifier: " + unknown);
+  if (std::string missing = missingFor(source, target); !missing.empty())
+    return fail(missing);
   if (!entry->second(*this))
     return fail("expects other operands or modifiers");
   emit();

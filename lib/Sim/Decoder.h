@@ -9,7 +9,7 @@
 #define BLOCKSCALE_LIB_SIM_DECODER_H
 
 #include "Machine.h"
-#include "Syntax.h"
+#include "Requirements.h"
 
 #include <functional>
 #include <map>
@@ -68,10 +68,11 @@ struct AddressOperand {
 
 class Decoder {
 public:
-  Decoder(const Syntax &syntax,
+  Decoder(const Syntax &syntax, const ModuleTarget &target,
           const std::unordered_map<std::string, uint64_t> &symbols,
           Program &program, std::string &error)
-      : syntax(syntax), symbols(symbols), program(program), error(error) {}
+      : syntax(syntax), target(target), symbols(symbols), program(program),
+        error(error) {}
   bool entry(const Function &function);
 
   const Instruction &in() const { return *instruction; }
@@ -143,6 +144,7 @@ private:
   void findPostDominators();
 
   const Syntax &syntax;
+  const ModuleTarget &target;
   const std::unordered_map<std::string, uint64_t> &symbols;
   Program &program;
   std::string &error;

@@ -14,6 +14,7 @@ struct Device::Impl {
   Memory memory;
   struct Module {
     Syntax syntax;
+    ModuleTarget target;
     std::unordered_map<std::string, uint64_t> symbols;
   };
   std::vector<std::unique_ptr<Module>> modules;
@@ -84,6 +85,11 @@ bool Device::load(std::string_view ptx, std::string &error) {
     return false;
   auto module = std::make_unique<Impl::Module>();
   module->syntax = std::move(*syntax);
+  std::optional<ModuleTarget> target = moduleTarget(module->syntax, error);
+  if (!target)
+    return false;
+  module->target = *target;
+  error.clear();
   if (!impl->define(*module, error))
     return false;
   for (const Function &function : module->syntax.functions)
@@ -124,8 +130,8 @@ Device::Impl::Entry *Device::Impl::decode(const std::string &name,
   Entry &entry = it->second;
   if (!entry.program) {
     auto program = std::make_unique<Program>();
-    Decoder decoder(entry.module->syntax, entry.module->symbols, *program,
-                    error);
+    Decoder decoder(entry.module->syntax, entry.module->target,
+                    entry.module->symbols, *program, error);
     if (!decoder.entry(*entry.function))
       return nullptr;
     entry.program = std::move(program);

@@ -253,6 +253,7 @@ bool Parser::directive(Syntax &syntax) {
     return true;
   }
   if (name == ".target") {
+    syntax.targetLine = peek().line;
     syntax.target = std::string(next().text);
     while (accept(","))
       next();

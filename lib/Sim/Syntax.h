@@ -103,6 +103,7 @@ struct Function {
 
 struct Syntax {
   std::string version, target;
+  uint32_t targetLine = 1;
   std::vector<Variable> globals;
   std::vector<Function> functions;
 };
