@@ -198,6 +198,8 @@ bool Decoder::entry(const Function &function) {
     offset += param.bytes();
   }
   program.paramBytes = offset;
+  if (!checkEntry(function))
+    return false;
   if (!body(function, std::move(formals)))
     return false;
   Instruction end;
@@ -209,9 +211,34 @@ bool Decoder::entry(const Function &function) {
   if (!one(end))
     return false;
   frames.pop_back();
+  if (program.sharedBytes > 48 << 10) {
+    error = "line " + std::to_string(function.line) + ": '" + function.name +
+            "' has " + std::to_string(program.sharedBytes) +
+            " bytes of shared variables, but 49152 is all that a module may "
+            "declare; more is dynamic ('.extern .shared')";
+    return false;
+  }
   resolveLabels();
   findPostDominators();
   return true;
+}
+
+/// Directives and parameters against the target.
+bool Decoder::checkEntry(const Function &function) {
+  std::string missing;
+  if (function.cluster)
+    missing = missingForName(".reqnctapercluster", target);
+  if (function.maxClusterRank && missing.empty())
+    missing = missingForName(".maxclusterrank", target);
+  uint64_t most = target.number >= 70 && target.version >= 81 ? 32764 : 4352;
+  if (program.paramBytes > most)
+    missing = "expects at most " + std::to_string(most) +
+              " bytes of parameters, but got " +
+              std::to_string(program.paramBytes);
+  if (!missing.empty())
+    error = "line " + std::to_string(function.line) + ": '" + function.name +
+            "': " + missing;
+  return missing.empty();
 }
 
 /// Expands the callee here.

@@ -140,6 +140,7 @@ private:
   const Binding *find(const std::string &name, uint32_t scope);
   bool one(const Instruction &source);
   void emit();
+  bool checkEntry(const Function &function);
   void resolveLabels();
   void findPostDominators();
 

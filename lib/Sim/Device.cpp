@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Decoder.h"
+#include "LaunchChecks.h"
 #include "Machine.h"
 #include "Text.h"
 
@@ -197,68 +198,6 @@ std::optional<uint64_t> Device::symbol(const std::string &name) const {
   return std::nullopt;
 }
 
-namespace {
-/// What a launch asks for, against the entry and the limits.
-std::string checkLaunch(const Launch &launch, const Function &function,
-                        const Program &program, Machine &machine) {
-  auto expects = [](const std::string &what, const std::string &got) {
-    return "expects " + what + ", but got " + got;
-  };
-  machine.grid = launch.grid;
-  machine.block = launch.block;
-  machine.cluster = launch.cluster;
-  if (launch.cluster.count() == 1 && function.cluster)
-    machine.cluster = *dim(function.cluster);
-  if (launch.params.size() != function.params.size())
-    return expects(std::to_string(function.params.size()) + " parameters",
-                   std::to_string(launch.params.size()));
-  machine.params.assign(program.paramBytes, 0);
-  for (size_t i = 0; i < launch.params.size(); ++i) {
-    uint64_t bytes = function.params[i].bytes();
-    if (launch.params[i].size() != bytes)
-      return expects(std::to_string(bytes) + " bytes for parameter '" +
-                         function.params[i].name + "'",
-                     std::to_string(launch.params[i].size()));
-    std::copy(launch.params[i].begin(), launch.params[i].end(),
-              machine.params.begin() + program.paramOffsets[i]);
-  }
-  if (!launch.grid.count() || !launch.block.count() ||
-      launch.block.count() > 1024)
-    return expects("a grid that is not empty and 1 to 1024 threads",
-                   triple(launch.grid) + " and " + triple(launch.block));
-  if (function.requiredBlock) {
-    Dim3 required = *dim(function.requiredBlock);
-    if (required.x != launch.block.x || required.y != launch.block.y ||
-        required.z != launch.block.z)
-      return expects("blocks of " + triple(required) + " (.reqntid)",
-                     triple(launch.block));
-  }
-  if (function.maxBlock &&
-      dim(function.maxBlock)->count() < launch.block.count())
-    return expects("at most " +
-                       std::to_string(dim(function.maxBlock)->count()) +
-                       " threads (.maxntid)",
-                   std::to_string(launch.block.count()));
-  const Dim3 &cluster = machine.cluster;
-  if (!cluster.count() || cluster.count() > 16 || launch.grid.x % cluster.x ||
-      launch.grid.y % cluster.y || launch.grid.z % cluster.z)
-    return expects("a cluster of 1 to 16 CTAs that divides the grid " +
-                       triple(launch.grid),
-                   triple(cluster));
-  uint64_t align = program.sharedAlign;
-  machine.dynamicOffset = (program.sharedBytes + align - 1) / align * align;
-  uint64_t total = launch.sharedBytes
-                       ? uint64_t(machine.dynamicOffset) + launch.sharedBytes
-                       : program.sharedBytes;
-  machine.sharedBytes = total;
-  if (total > launch.options.maxSharedBytes)
-    return expects("at most " + std::to_string(launch.options.maxSharedBytes) +
-                       " bytes of shared memory",
-                   std::to_string(total));
-  return "";
-}
-} // namespace
-
 Result Device::launch(const Launch &launch) {
   Result result;
   auto refuse = [&](Fault fault, const std::string &message) {
@@ -276,7 +215,8 @@ Result Device::launch(const Launch &launch) {
   machine.memory = &impl->memory;
   machine.program = entry->program.get();
   machine.launch = &launch;
-  error = checkLaunch(launch, *entry->function, *entry->program, machine);
+  error = checkLaunch(launch, *entry->function, entry->module->target,
+                      *entry->program, machine);
   if (!error.empty())
     return refuse(Fault::BadLaunch, error);
 

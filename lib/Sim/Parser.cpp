@@ -219,6 +219,11 @@ bool Parser::function(Syntax &syntax, bool isEntry) {
     } else if (name == ".reqnctapercluster") {
       if (!triple(function.cluster))
         return false;
+    } else if (name == ".maxclusterrank") {
+      uint64_t rank = 0;
+      if (!integer(rank))
+        return false;
+      function.maxClusterRank = rank;
     } else if (name == ".pragma") {
       next();
       if (!expect(";"))

@@ -161,6 +161,7 @@ constexpr std::pair<std::string_view, std::string_view> names[] = {
     {"%is_explicit_cluster", "sm_90@7.8"},
     {"%aggr_smem_size", "sm_90@8.1"},
     {".reqnctapercluster", "sm_90@7.8"},
+    {".maxclusterrank", "sm_90@7.8"},
 };
 
 /// The next of `text`'s pieces, which `at` separates.

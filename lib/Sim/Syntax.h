@@ -99,6 +99,7 @@ struct Function {
   std::vector<Scope> scopes;
   std::vector<Instruction> body;
   std::optional<std::array<uint32_t, 3>> requiredBlock, maxBlock, cluster;
+  uint32_t maxClusterRank = 0; ///< 0: no limit.
 };
 
 struct Syntax {

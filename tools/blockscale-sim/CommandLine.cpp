@@ -87,6 +87,8 @@ blockscale::sim::parseCommandLine(int argc, char **argv, std::string &error) {
   app.add_option("--cluster", cluster,
                  "CTAs of a cluster [what the entry asks for]")
       ->option_text("SIZES");
+  app.add_flag("--non-portable-cluster", line.launch.nonPortableCluster,
+               "Allow clusters of up to 16 CTAs instead of 8");
   app.add_option("--shared", line.launch.sharedBytes,
                  "Bytes of dynamic shared memory [0]")
       ->option_text("N");

@@ -111,13 +111,13 @@ struct Options {
   /// Warps change turns after so many instructions.
   unsigned quantum = 64;
   uint64_t maxInstructions = 0; ///< Warp instructions of a CTA; 0: no limit.
-  uint32_t maxSharedBytes = 233472 - 1024; ///< Of a CTA, dynamic and static.
 };
 
 struct Launch {
   std::string entry;
   Dim3 grid, block, cluster; ///< An all-1 cluster: what the entry asks for.
   uint32_t sharedBytes = 0;  ///< Dynamic.
+  bool nonPortableCluster = false;          ///< Up to 16 CTAs instead of 8.
   std::vector<std::vector<uint8_t>> params; ///< One element per parameter.
   Options options;
 

@@ -136,6 +136,12 @@ bool SimDevice::launch(GPUModule &, const KernelLaunch &launch, Stream,
             " parameters, but got " + std::to_string(launch.numParams);
     return false;
   }
+  for (int64_t extent : launch.grid)
+    if (extent < 0 || extent > UINT32_MAX) {
+      error = start + "expects a grid of at most 2147483647 blocks, but got " +
+              std::to_string(extent);
+      return false;
+    }
   sim::Launch request;
   request.entry = launch.kernel;
   request.grid = {static_cast<uint32_t>(launch.grid[0]),
