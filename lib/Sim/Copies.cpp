@@ -134,6 +134,9 @@ bool decodeCopy(Decoder &d) {
     const Operand &operand = d.operand(3);
     data->hasIgnore = d.registerBits(operand) == 1;
     data->hasSourceSize = !data->hasIgnore;
+    if (data->hasSourceSize && d.registerBits(operand) != 32)
+      return d.fail("expects a source size of .u32 or a predicate, but got '" +
+                    operand.name + "'");
     if (!d.src(3, data->hasIgnore ? Type::Pred : Type::U32))
       return false;
   }

@@ -57,6 +57,19 @@ static const std::unordered_map<std::string_view, Special> specialNames = {
     {"%globaltimer_hi", Special::GlobaltimerHi},
 };
 
+static Type typeOf(Special special) {
+  switch (special) {
+  case Special::Gridid:
+  case Special::Clock64:
+  case Special::Globaltimer:
+    return Type::U64;
+  case Special::IsExplicitCluster:
+    return Type::Pred;
+  default:
+    return Type::U32;
+  }
+}
+
 uint32_t Decoder::temporary(const std::string &name) {
   program.slotNames.push_back(name);
   return program.slots++;
@@ -119,7 +132,8 @@ const Binding *Decoder::find(const std::string &name, uint32_t scope) {
     }
     Binding binding;
     binding.slot = temporary(name);
-    binding.type = Type::U32;
+    binding.type = typeOf(it->second);
+    binding.isSpecial = true;
     program.specials.push_back({binding.slot, it->second, 0});
     return &(globalBindings[name] = binding);
   }

@@ -143,6 +143,9 @@ bool Decoder::one(const Instruction &source) {
     const Binding *guard = find(source.guard);
     if (!guard)
       return fail("the predicate '" + source.guard + "' is not declared");
+    if (guard->type != Type::Pred)
+      return fail("expects a predicate after '@', but got '" + source.guard +
+                  "', which is ." + std::string(nameOf(guard->type)));
     inst.guard = guard->slot;
     inst.guardNegated = source.guardNegated;
   }
@@ -159,6 +162,8 @@ bool Decoder::one(const Instruction &source) {
     return unsupported("modifier: " + unknown);
   if (std::string missing = missingFor(source, target); !missing.empty())
     return fail(missing);
+  if (!checkOperands())
+    return false;
   if (!entry->second(*this))
     return fail("expects other operands or modifiers");
   emit();

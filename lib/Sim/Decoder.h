@@ -57,6 +57,7 @@ struct Binding {
   Space space = Space::Local;
   uint64_t offset = 0;
   bool entryParam = false;
+  bool isSpecial = false; ///< `%tid.x`
 };
 
 /// Where a memory operand points.
@@ -141,6 +142,12 @@ private:
   bool one(const Instruction &source);
   void emit();
   bool checkEntry(const Function &function);
+  /// The types of registers and constants, in OperandTypes.cpp.
+  bool checkOperands();
+  bool checkConversion(const std::vector<Type> &types);
+  bool checkMatrices(const std::vector<Type> &types);
+  bool checkOperand(const Operand &operand, Type type, unsigned bits,
+                    bool orWider);
   void resolveLabels();
   void findPostDominators();
 

@@ -91,6 +91,13 @@ bool Device::load(std::string_view ptx, std::string &error) {
     return false;
   module->target = *target;
   error.clear();
+  for (const Function &function : module->syntax.functions)
+    if (function.isEntry && function.hasBody &&
+        impl->entries.count(function.name)) {
+      error = "line " + std::to_string(function.line) + ": entry '" +
+              function.name + "' was loaded before";
+      return false;
+    }
   if (!impl->define(*module, error))
     return false;
   for (const Function &function : module->syntax.functions)

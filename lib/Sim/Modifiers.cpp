@@ -18,7 +18,7 @@ struct Row {
 };
 constexpr Row rows[] = {
     // Arithmetic.
-    {"add sub", 1, "rn rz rm rp ftz sat cc"},
+    {"add sub", 1, "rn rz rm rp ftz sat cc f16 bf16"},
     {"mul mad", 1, "hi lo wide rn rz rm rp ftz sat cc"},
     {"addc subc", 1, "cc"},
     {"madc", 1, "hi lo cc"},
@@ -27,7 +27,7 @@ constexpr Row rows[] = {
     {"rem sad and or xor not cnot shl shr popc clz brev fns bfe bfi", 1, ""},
     {"min max", 1, "ftz NaN xorsign abs relu"},
     {"abs neg", 1, "ftz"},
-    {"fma", 1, "rn rz rm rp ftz sat relu"},
+    {"fma", 1, "rn rz rm rp ftz sat relu f16 bf16"},
     {"rcp sqrt", 1, "rn rz rm rp approx ftz"},
     {"rsqrt sin cos lg2 ex2 tanh", 1, "approx ftz"},
     {"copysign", 1, ""},
@@ -151,7 +151,10 @@ std::string unknownModifier(const Instruction &instruction) {
       const std::string &part = instruction.parts[i];
       bool isType = typeFromName(part) != Type::None;
       types += isType;
-      if (isType ? types > row.types : !contains(row.words, part))
+      // add.f32.f16: a second type that is among the words follows f32.
+      if (isType ? types > row.types &&
+                       !(contains(row.words, part) && instruction.has("f32"))
+                 : !contains(row.words, part))
         return "." + part;
     }
   }

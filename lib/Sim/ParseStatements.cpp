@@ -15,6 +15,25 @@ bool Parser::block(Function &function, uint32_t scope) {
   return true;
 }
 
+bool Parser::enter(Function &function, uint32_t scope, size_t first) {
+  Scope &into = function.scopes[scope];
+  for (size_t i = first; i < function.locals.size(); ++i) {
+    const Variable &variable = function.locals[i];
+    auto [it, isNew] = into.variables.try_emplace(variable.name, i);
+    bool again =
+        !isNew && !(variable.unsized && function.locals[it->second].unsized);
+    if (again || into.labels.count(variable.name))
+      return twice(variable.name, variable.line);
+    // The outermost scope is that of the parameters.
+    if (scope == 0)
+      for (const auto *formals : {&function.params, &function.results})
+        for (const Variable &formal : *formals)
+          if (formal.name == variable.name)
+            return twice(variable.name, variable.line);
+  }
+  return true;
+}
+
 bool Parser::statement(Function &function, uint32_t scope) {
   if (accept(";"))
     return true;
@@ -35,9 +54,7 @@ bool Parser::statement(Function &function, uint32_t scope) {
         size_t first = function.locals.size();
         if (!declarations(space, name == ".reg", function.locals))
           return false;
-        for (size_t i = first; i < function.locals.size(); ++i)
-          function.scopes[scope].variables[function.locals[i].name] = i;
-        return true;
+        return enter(function, scope, first);
       }
     if (name == ".loc") {
       uint32_t line = peek().line;
@@ -72,7 +89,10 @@ bool Parser::statement(Function &function, uint32_t scope) {
       label.operands.push_back(std::move(table));
     }
     label.scope = scope;
-    function.scopes[scope].labels[label.label] = function.body.size();
+    Scope &into = function.scopes[scope];
+    if (into.variables.count(label.label) ||
+        !into.labels.try_emplace(label.label, function.body.size()).second)
+      return twice(label.label, label.line);
     function.body.push_back(std::move(label));
     return true;
   }

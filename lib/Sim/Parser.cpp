@@ -174,6 +174,9 @@ bool Parser::parameters(std::vector<Variable> &out) {
     tokens[stop] = saved;
     if (!good)
       return fail("a parameter");
+    for (const Variable &other : out)
+      if (other.name == one.front().name)
+        return twice(other.name, one.front().line);
     out.push_back(one.front());
     if (!peek().is(")") && !expect(","))
       return false;
@@ -241,11 +244,23 @@ bool Parser::function(Syntax &syntax, bool isEntry) {
   // A definition replaces its declaration.
   for (Function &other : syntax.functions)
     if (other.name == function.name) {
+      if (other.hasBody && function.hasBody)
+        return twice(function.name, function.line);
       if (function.hasBody)
         other = std::move(function);
       return true;
     }
   syntax.functions.push_back(std::move(function));
+  return true;
+}
+
+bool Parser::checkGlobals(const Syntax &syntax, size_t first) {
+  for (size_t i = first; i < syntax.globals.size(); ++i)
+    for (size_t j = 0; j < i; ++j) {
+      const Variable &one = syntax.globals[j], &two = syntax.globals[i];
+      if (one.name == two.name && !(one.unsized && two.unsized))
+        return twice(two.name, two.line);
+    }
   return true;
 }
 
@@ -275,12 +290,16 @@ bool Parser::directive(Syntax &syntax) {
     return true;
   if (name == ".entry" || name == ".func")
     return function(syntax, name == ".entry");
-  if (name == ".global")
-    return declarations(Space::Global, false, syntax.globals);
-  if (name == ".const")
-    return declarations(Space::Const, false, syntax.globals);
-  if (name == ".shared")
-    return declarations(Space::Shared, false, syntax.globals);
+  static constexpr std::pair<std::string_view, Space> spaces[] = {
+      {".global", Space::Global},
+      {".const", Space::Const},
+      {".shared", Space::Shared}};
+  for (auto [spelling, space] : spaces)
+    if (name == spelling) {
+      size_t first = syntax.globals.size();
+      return declarations(space, false, syntax.globals) &&
+             checkGlobals(syntax, first);
+    }
   if (name == ".file" || name == ".pragma" || name == ".alias") {
     uint32_t line = peek().line;
     while (peek().line == line && peek().kind != Token::End)

@@ -36,16 +36,26 @@ private:
   bool expect(std::string_view text) {
     return accept(text) || fail("'" + std::string(text) + "'");
   }
+  /// `name` is declared at `line` for a second time.
+  bool twice(const std::string &name, uint32_t line) {
+    if (error.empty())
+      error = "line " + std::to_string(line) + ": '" + name +
+              "' is declared twice in one scope";
+    return false;
+  }
   bool integer(uint64_t &value);
   bool skipBraces();
   bool variable(Space space, bool isRegister, std::vector<Variable> &out);
   bool initializer(Variable &variable, uint64_t &index);
   bool declarations(Space space, bool isRegister, std::vector<Variable> &out);
+  bool checkGlobals(const Syntax &syntax, size_t first);
   bool parameters(std::vector<Variable> &out);
   bool function(Syntax &syntax, bool isEntry);
   bool directive(Syntax &syntax);
   bool triple(std::optional<std::array<uint32_t, 3>> &out);
   bool block(Function &function, uint32_t scope);
+  /// Enters what function.locals has from `first` on into its scope.
+  bool enter(Function &function, uint32_t scope, size_t first);
   bool statement(Function &function, uint32_t scope);
   bool instruction(Function &function, uint32_t scope);
   bool operand(Operand &out);

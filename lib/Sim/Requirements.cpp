@@ -60,6 +60,7 @@ constexpr Requirement requirements[] = {
 
     // Arithmetic.
     {"add|sub|mul|fma", "f32x2", "sm_100@8.6"},
+    {"add|sub|fma", "f32 f16|bf16", "sm_100@8.6"},
     {"add|sub|mul", "bf16|bf16x2", "sm_90@7.8"},
     {"add", "u16x2|s16x2", "sm_90@8.0"},
     {"fma|neg|abs", "bf16|bf16x2", "sm_80@7.0"},

@@ -45,6 +45,13 @@ Type typeFromName(std::string_view name) {
   return Type::None;
 }
 
+std::string_view nameOf(Type type) {
+  for (const Row &row : rows)
+    if (row.type == type)
+      return row.name;
+  return "";
+}
+
 unsigned bitWidth(Type type) {
   for (const Row &row : rows)
     if (row.type == type)

@@ -61,6 +61,8 @@ enum class Type : uint8_t {
 
 /// Type::None if `name` (without its dot) is no type.
 Type typeFromName(std::string_view name);
+/// As PTX spells it, without its dot.
+std::string_view nameOf(Type type);
 /// Bits of a value; 4 for `.u4`, 1 for predicates.
 unsigned bitWidth(Type type);
 bool isSigned(Type type);
