@@ -30,6 +30,7 @@ const OpcodeTable &opcodes() {
     addMatrixMoves(table);
     addMatrixMultiplies(table);
     addWarpgroupMultiplies(table);
+    addWarpMatrices(table);
     return table;
   }();
   return table;

@@ -39,6 +39,7 @@ void addCopies(OpcodeTable &table);
 void addMatrixMoves(OpcodeTable &table);
 void addMatrixMultiplies(OpcodeTable &table);
 void addWarpgroupMultiplies(OpcodeTable &table);
+void addWarpMatrices(OpcodeTable &table);
 const OpcodeTable &opcodes();
 
 // Opcodes that all kinds of numbers share start in the file of integers.
@@ -89,6 +90,10 @@ public:
   bool expectOperands(size_t least, size_t most);
   bool dst(const Operand &operand);
   bool src(const Operand &operand, Type type);
+  /// Whether it may stand where `type` is read or written; `bits` are those of
+  /// `type`, or all that is asked for if it is None.
+  bool checkOperand(const Operand &operand, Type type, unsigned bits,
+                    bool orWider);
   bool dst(size_t i) { return dst(operand(i)); }
   bool src(size_t i, Type type) { return src(operand(i), type); }
   /// Each element of a vector, or the one operand.
@@ -146,8 +151,6 @@ private:
   bool checkOperands();
   bool checkConversion(const std::vector<Type> &types);
   bool checkMatrices(const std::vector<Type> &types);
-  bool checkOperand(const Operand &operand, Type type, unsigned bits,
-                    bool orWider);
   void resolveLabels();
   void findPostDominators();
 

@@ -118,6 +118,9 @@ constexpr Row rows[] = {
     {"mma", 5,
      "sync aligned m8n8* m16n8* row col satfinite xor and popc kind::* "
      "block_scale scale_vec::* sp sp::ordered_metadata"},
+    {"wmma", 4,
+     "load store mma a b c d sync aligned row col m* global shared shared::cta "
+     "satfinite rn"},
     {"wgmma", 3,
      "fence commit_group wait_group mma_async sync aligned m64* sp satfinite"},
 };

@@ -152,6 +152,10 @@ constexpr Requirement requirements[] = {
     {"mma", "e4m3|e5m2 m16n8k16|f16", "sm_89@8.7"},
     {"mma", "kind::f8f6f4", families},
     {"mma", "e2m3|e3m2|e2m1", "sm_120f@8.7"},
+    {"wmma", "", "sm_70@6.0"},
+    {"wmma", "m32n8k16|m8n32k16", "sm_70@6.1"},
+    {"wmma", "s8|u8", "sm_72@6.3"},
+    {"wmma", "bf16|tf32|f64", "sm_80@7.0"},
     {"wgmma", "", "sm_90a@8.0"},
 };
 
