@@ -24,6 +24,11 @@ std::optional<AtomicFile> AtomicFile::create(const std::string &path,
                                              std::string &error) {
   AtomicFile file;
   file.shownPath = file.finalPath = path;
+  if (path.empty()) {
+    errno = ENOENT;
+    file.fail("write", error);
+    return std::nullopt;
+  }
   struct stat status;
   if (stat(path.c_str(), &status) == 0) {
     if (S_ISDIR(status.st_mode)) {
@@ -60,6 +65,13 @@ std::optional<AtomicFile> AtomicFile::create(const std::string &path,
     return std::nullopt;
   }
   return file;
+}
+
+bool AtomicFile::check(const std::string &path, std::string &error) {
+  struct stat status;
+  bool isOther = stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) &&
+                 !S_ISDIR(status.st_mode);
+  return isOther || create(path, error);
 }
 
 AtomicFile::AtomicFile(AtomicFile &&other) noexcept {

@@ -6,6 +6,18 @@
 
 namespace blockscale::sim {
 
+std::string Parser::shown(const Token &token) {
+  if (token.kind == Token::End)
+    return "the end of the file";
+  std::string text = "'";
+  for (unsigned char c : token.text) {
+    char number[8];
+    std::snprintf(number, sizeof number, "\\x%02x", c);
+    text += c >= ' ' && c < 127 ? std::string(1, c) : number;
+  }
+  return text + "'";
+}
+
 bool Parser::integer(uint64_t &value) {
   bool minus = accept("-");
   if (peek().kind != Token::Integer)

@@ -17,6 +17,8 @@ public:
   bool module(Syntax &syntax);
 
 private:
+  /// In quotes; what is no text, as numbers.
+  static std::string shown(const Token &token);
   const Token &peek(size_t ahead = 0) const {
     return tokens[std::min(at + ahead, tokens.size() - 1)];
   }
@@ -30,7 +32,7 @@ private:
   bool fail(const std::string &expected) {
     if (error.empty())
       error = "line " + std::to_string(peek().line) + ": expects " + expected +
-              ", but got '" + std::string(peek().text) + "'";
+              ", but got " + shown(peek());
     return false;
   }
   bool expect(std::string_view text) {

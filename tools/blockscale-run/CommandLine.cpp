@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "CommandLine.h"
+#include "../NumberOption.h"
 #include "blockscale/Runtime/Device.h"
 
-#include <CLI/CLI.hpp>
 #include <iostream>
 
 using namespace blockscale;
@@ -97,7 +97,7 @@ std::optional<Options> blockscale::run::parseCommandLine(int argc, char **argv,
                  "Threads on the CPU [BLOCKSCALE_NUM_THREADS, or\n"
                  "all processors]")
       ->option_text("N")
-      ->check(CLI::Range(1, 1024));
+      ->check(wholeNumber(1, 1024));
 
   const char *arrays = "Inputs and outputs";
   app.add_option("-i,--input", options.inputs,
@@ -122,6 +122,7 @@ std::optional<Options> blockscale::run::parseCommandLine(int argc, char **argv,
                  "Make inputs up; the same seed gives the same\n"
                  "numbers")
       ->option_text("SEED")
+      ->check(wholeNumber(0, UINT64_MAX))
       ->group(arrays);
   app.add_option("--shape", shapes,
                  "Sizes of made-up input N, such as 0=128x4096;\n"
@@ -139,7 +140,7 @@ std::optional<Options> blockscale::run::parseCommandLine(int argc, char **argv,
                  "On a GPU, go round N copies of the inputs\n"
                  "[as many as empty its cache]")
       ->option_text("N")
-      ->check(CLI::Range(1, 4096))
+      ->check(wholeNumber(1, 4096))
       ->group(measuring);
   app.add_flag("--profile", options.profile,
                "Count what the simulator executes (--device=sim)")
@@ -150,17 +151,20 @@ std::optional<Options> blockscale::run::parseCommandLine(int argc, char **argv,
   try {
     app.parse(argc, argv);
     options.benchmark = !benchmark.empty();
-    if (options.benchmark && benchmark != "true" &&
-        (!CLI::detail::lexical_cast(benchmark, options.repetitions) ||
-         options.repetitions == 0))
-      throw CLI::ValidationError(
-          "--benchmark", "expects a positive number, but got " + benchmark);
+    if (options.benchmark && benchmark != "true") {
+      std::string wrong = checkNumber(benchmark, 1, UINT32_MAX);
+      if (!wrong.empty())
+        throw CLI::ValidationError("--benchmark", wrong);
+      CLI::detail::lexical_cast(benchmark, options.repetitions);
+    }
     for (const std::string &shape : shapes)
       if (!parseShape(shape, options))
         throw CLI::ValidationError(
-            "--shape", "expects N=SIZES such as 0=128x4096, once per input, "
-                       "but got " +
-                           shape);
+            "--shape", "expects N=SIZES such as 0=128x4096, once per input, " +
+                           std::string(shape.find('?') == std::string::npos
+                                           ? ""
+                                           : "with a number for each ?, ") +
+                           "but got " + shape);
     if (options.randomSeed && !options.inputs.empty())
       throw CLI::ValidationError("--random-inputs",
                                  "excludes --input: give all or make up all");

@@ -9,6 +9,7 @@
 #include "blockscale/Runtime/Npy.h"
 #include "blockscale/Runtime/Random.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -56,8 +57,13 @@ static std::optional<Tensor> makeInput(const Entry &entry, size_t index,
   } else {
     auto shape = options.shapes.find(index);
     if (shape == options.shapes.end() && type.isDynamic()) {
-      error = "expects sizes of " + type.type + "; give them with --shape " +
-              std::to_string(index) + "=" + shapeText(type.shape);
+      // Any number will do for a size that is not known.
+      std::vector<int64_t> example = type.shape;
+      std::replace_if(
+          example.begin(), example.end(), [](int64_t n) { return n < 0; }, 128);
+      error = "expects sizes of " + type.type +
+              "; give them, such as --shape " + std::to_string(index) + "=" +
+              shapeText(example);
     } else {
       // A seed per input, so that two alike inputs differ.
       tensor = randomInput(
@@ -111,6 +117,10 @@ static bool checkOutputs(const Entry &entry, const Options &options,
       error = "'" + path + "' is given as --output twice";
       return false;
     }
+  // Before the function runs, so that it does not run in vain.
+  for (const std::string &path : options.outputs)
+    if (!AtomicFile::check(path, error))
+      return false;
   return true;
 }
 

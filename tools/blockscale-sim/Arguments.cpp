@@ -5,7 +5,10 @@
 #include "blockscale/Runtime/Npy.h"
 #include "blockscale/Sim/TensorMap.h"
 
+#include <cerrno>
+#include <cmath>
 #include <cstdlib>
+#include <limits>
 
 namespace blockscale::sim {
 
@@ -24,8 +27,9 @@ bool parseShape(const std::string &text, std::vector<int64_t> &shape,
                 std::string &error) {
   for (const std::string &part : split(text, 'x')) {
     char *end = nullptr;
+    errno = 0;
     int64_t extent = std::strtoll(part.c_str(), &end, 10);
-    if (part.empty() || *end || extent < 0) {
+    if (part.empty() || *end || extent < 0 || errno) {
       error = "expects sizes such as 4x64, but got '" + text + "'";
       return false;
     }
@@ -132,34 +136,44 @@ bool addMap(const std::vector<std::string> &parts, size_t at, uint64_t address,
   return made.has_value();
 }
 
+/// A number of `text` between T's limits.
 template <class T> bool addInteger(const std::string &text, Launch &launch) {
   char *end = nullptr;
-  bool negative = !text.empty() && text[0] == '-';
-  uint64_t value = negative ? std::strtoll(text.c_str(), &end, 0)
-                            : std::strtoull(text.c_str(), &end, 0);
-  launch.add(static_cast<T>(value));
-  return !text.empty() && *end == 0;
+  errno = 0;
+  bool negative = !text.empty() && text[0] == '-', fits = false;
+  T value = 0;
+  if (negative) {
+    long long wide = std::strtoll(text.c_str(), &end, 0);
+    value = static_cast<T>(wide);
+    fits = std::is_signed_v<T> && wide == static_cast<long long>(value);
+  } else {
+    unsigned long long wide = std::strtoull(text.c_str(), &end, 0);
+    value = static_cast<T>(wide);
+    fits = value >= 0 && wide == static_cast<unsigned long long>(value);
+  }
+  launch.add(value);
+  return !text.empty() && *end == 0 && errno == 0 && fits;
 }
 template <class T> bool addReal(const std::string &text, Launch &launch) {
   char *end = nullptr;
-  launch.add(static_cast<T>(std::strtod(text.c_str(), &end)));
-  return !text.empty() && *end == 0;
+  double wide = std::strtod(text.c_str(), &end);
+  // An infinity must be spelled.
+  bool fits = std::abs(wide) <= std::numeric_limits<T>::max() ||
+              text.find_first_of("iInN") != std::string::npos;
+  launch.add(static_cast<T>(wide));
+  return !text.empty() && *end == 0 && fits;
 }
 
-bool addNumber(const std::string &type, const std::string &text,
-               Launch &launch) {
-  if (type == "i8" || type == "u8")
-    return addInteger<uint8_t>(text, launch);
-  if (type == "i16" || type == "u16")
-    return addInteger<uint16_t>(text, launch);
-  if (type == "i32" || type == "u32")
-    return addInteger<uint32_t>(text, launch);
-  if (type == "i64" || type == "u64")
-    return addInteger<uint64_t>(text, launch);
-  if (type == "f32")
-    return addReal<float>(text, launch);
-  return type == "f64" && addReal<double>(text, launch);
-}
+struct NumberType {
+  const char *name;
+  bool (*add)(const std::string &text, Launch &launch);
+};
+constexpr NumberType numberTypes[] = {
+    {"i8", addInteger<int8_t>},   {"u8", addInteger<uint8_t>},
+    {"i16", addInteger<int16_t>}, {"u16", addInteger<uint16_t>},
+    {"i32", addInteger<int32_t>}, {"u32", addInteger<uint32_t>},
+    {"i64", addInteger<int64_t>}, {"u64", addInteger<uint64_t>},
+    {"f32", addReal<float>},      {"f64", addReal<double>}};
 } // namespace
 
 bool addArgument(const std::string &text, Device &device, Launch &launch,
@@ -177,7 +191,7 @@ bool addArgument(const std::string &text, Device &device, Launch &launch,
     launch.add(address);
     return true;
   }
-  if (kind == "inout" && parts.size() == 3) {
+  if (kind == "inout" && parts.size() == 3 && !parts[2].empty()) {
     if (!addInput(parts[1], parts[2], device, address, outputs, error))
       return false;
     launch.add(address);
@@ -197,8 +211,14 @@ bool addArgument(const std::string &text, Device &device, Launch &launch,
     return addOutput(parts[1], parts[2], parts[3], device, address, outputs,
                      error) &&
            addMap(parts, 2, address, launch, error);
-  if (parts.size() == 2 && addNumber(kind, parts[1], launch))
-    return true;
+  for (const NumberType &row : numberTypes)
+    if (parts.size() == 2 && kind == row.name) {
+      if (row.add(parts[1], launch))
+        return true;
+      error = "expects a number that " + kind + " holds, but got '" + parts[1] +
+              "'";
+      return false;
+    }
   error = "expects an argument such as in:x.npy, out:y.npy:f32:4x64 or i32:5, "
           "but got '" +
           text + "'";

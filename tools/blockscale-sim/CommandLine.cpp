@@ -6,10 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "CommandLine.h"
+#include "../NumberOption.h"
 
-#include <CLI/CLI.hpp>
 #include <iostream>
 
+using namespace blockscale;
 using namespace blockscale::sim;
 
 static const char *const description =
@@ -91,7 +92,8 @@ blockscale::sim::parseCommandLine(int argc, char **argv, std::string &error) {
                "Allow clusters of up to 16 CTAs instead of 8");
   app.add_option("--shared", line.launch.sharedBytes,
                  "Bytes of dynamic shared memory [0]")
-      ->option_text("N");
+      ->option_text("N")
+      ->check(wholeNumber(0, UINT32_MAX));
   app.add_flag("--profile", options.profile,
                "Print executed instructions, bank conflicts and\nsectors");
   app.add_option("--no-check", unchecked,
@@ -100,16 +102,21 @@ blockscale::sim::parseCommandLine(int argc, char **argv, std::string &error) {
       ->allow_extra_args(false)
       ->check(CLI::IsMember({"registers", "memory", "races", "warp-races"}));
   app.add_option("--threads", options.threads, "Threads of the host [all]")
-      ->option_text("N");
+      ->option_text("N")
+      ->check(wholeNumber(1, 1024));
   app.add_option("--quantum", options.quantum,
                  "Instructions after which warps change turns [64]")
       ->option_text("N")
-      ->check(CLI::PositiveNumber);
+      ->check(wholeNumber(1, UINT32_MAX));
   app.add_option("--max-instructions", options.maxInstructions,
                  "Stop a warp after so many [no limit]")
-      ->option_text("N");
+      ->option_text("N")
+      ->check(wholeNumber(1, UINT64_MAX));
   try {
     app.parse(argc, argv);
+    if (line.list && !line.arguments.empty())
+      throw CLI::ValidationError("--list", "expects no ARGUMENT, but got " +
+                                               line.arguments.front());
     line.launch.grid = parseDim("--grid", grid);
     line.launch.block = parseDim("--block", block);
     line.launch.cluster = parseDim("--cluster", cluster);

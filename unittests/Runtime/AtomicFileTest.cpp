@@ -42,6 +42,22 @@ TEST(AtomicFile, LeavesNothingWithoutCommit) {
   EXPECT_EQ(folder.numFiles(), 1u);
 }
 
+TEST(AtomicFile, ChecksWithoutATrace) {
+  TemporaryFolder folder;
+  folder.write("old", "kept");
+  std::string error;
+  EXPECT_TRUE(AtomicFile::check(folder.path("new"), error)) << error;
+  EXPECT_TRUE(AtomicFile::check(folder.path("old"), error)) << error;
+  EXPECT_TRUE(AtomicFile::check("/dev/full", error)) << error;
+  EXPECT_EQ(folder.read("old"), "kept");
+  EXPECT_EQ(folder.numFiles(), 1u);
+  EXPECT_FALSE(AtomicFile::check(folder.path("none/new"), error));
+  EXPECT_NE(error.find("none/new': No such file"), std::string::npos) << error;
+  EXPECT_FALSE(AtomicFile::check(folder.path("."), error));
+  EXPECT_FALSE(AtomicFile::check("", error));
+  EXPECT_EQ(error, "cannot write '': No such file or directory");
+}
+
 TEST(AtomicFile, ObeysUmask) {
   TemporaryFolder folder;
   std::string error;

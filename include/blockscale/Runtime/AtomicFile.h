@@ -18,6 +18,9 @@ public:
   /// Errors name the file and say what the system said.
   static std::optional<AtomicFile> create(const std::string &path,
                                           std::string &error);
+  /// Whether create() would succeed; leaves nothing behind, and does not open
+  /// devices and pipes.
+  static bool check(const std::string &path, std::string &error);
   AtomicFile(AtomicFile &&other) noexcept;
   AtomicFile &operator=(AtomicFile &&other) noexcept;
   ~AtomicFile();

@@ -162,9 +162,7 @@ bool SimDevice::launch(GPUModule &, const KernelLaunch &launch, Stream,
     return false;
   }
   if (isProfiling)
-    profile += "kernel '" + request.entry +
-               "': " + std::to_string(result.warpInstructions) +
-               " warp instructions\n" + result.profile.text();
+    profile += "kernel '" + request.entry + "': " + result.profile.text();
   return true;
 }
 

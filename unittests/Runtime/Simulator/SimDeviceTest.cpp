@@ -66,7 +66,7 @@ TEST_F(SimDevice, Launch) {
   ASSERT_TRUE(launch(2)) << error;
   // Two loads, a store, a return.
   EXPECT_EQ(
-      gpu->takeProfile().rfind("kernel 'store': 4 warp instructions\n", 0), 0u);
+      gpu->takeProfile().rfind("kernel 'store': 4 warp instructions, ", 0), 0u);
   EXPECT_EQ(gpu->takeProfile(), "");
   EXPECT_FALSE(launch(1));
   EXPECT_EQ(error, "sim: kernel 'store': expects 2 parameters, but got 1");
