@@ -42,9 +42,12 @@ struct LowerDeriveSeed : KernelPattern<DeriveSeedOp> {
         allocateResult(rewriter, loc, kernelSet, op.getType(), {});
     Value seed = inputBuffer(rewriter, loc, adaptor.getSeed());
     uint64_t offset = uint64_t(op.getSite()) * kSiteStride;
+    SmallVector<Value> operands = {seed, result.flat};
+    if (Value iteration = adaptor.getIteration())
+      operands.push_back(iteration);
     func::FuncOp kernel = kernelSet.getOrCreate(
-        loc, "blockscale_derive_seed", kernelKey("derive_seed", offset),
-        {seed.getType(), result.flat.getType()},
+        loc, "blockscale_derive_seed",
+        kernelKey("derive_seed", offset, operands.size()), TypeRange(operands),
         [&](OpBuilder &builder, Location loc, Value begin, Value end,
             ValueRange args) {
           forRange(builder, loc, begin, end, 1, [&](OpBuilder &inner, Value i) {
@@ -53,12 +56,21 @@ struct LowerDeriveSeed : KernelPattern<DeriveSeedOp> {
             Value stride =
                 arith::ConstantIntOp::create(inner, loc, int64_t(offset), 64);
             Value z = arith::AddIOp::create(inner, loc, base, stride);
+            if (args.size() > 2) {
+              Value iteration = arith::IndexCastOp::create(
+                  inner, loc, inner.getI64Type(), args[2]);
+              Value shift =
+                  arith::ConstantIntOp::create(inner, loc, kIterationShift, 64);
+              z = arith::AddIOp::create(
+                  inner, loc, z,
+                  arith::ShLIOp::create(inner, loc, iteration, shift));
+            }
             memref::StoreOp::create(inner, loc, mix(inner, loc, z), args[1],
                                     ValueRange{i});
           });
         });
     kernelSet.launch(rewriter, loc, kernel, math.constant(1), math.constant(1),
-                     {seed, result.flat});
+                     operands);
     rewriter.replaceOp(op, result.asTensor(rewriter, loc));
     return success();
   }

@@ -25,7 +25,7 @@ void blockscale::addPrepareStage(OpPassManager &pm) {
 }
 
 void blockscale::addRecipeStage(OpPassManager &pm) {
-  pm.addNestedPass<func::FuncOp>(createApplyRecipePass());
+  pm.addPass(createApplyRecipePass());
   pm.addPass(createCSEPass());
 }
 
@@ -37,7 +37,7 @@ void blockscale::addRotateStage(OpPassManager &pm) {
 }
 
 void blockscale::addRoundStage(OpPassManager &pm) {
-  pm.addNestedPass<func::FuncOp>(createChooseRoundingPass());
+  pm.addPass(createChooseRoundingPass());
 }
 
 void blockscale::addFoldStage(OpPassManager &pm) {

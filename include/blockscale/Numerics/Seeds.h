@@ -19,9 +19,14 @@ inline constexpr uint64_t kSiteStride = 0x9E3779B97F4A7C15u;
 inline constexpr uint64_t kMixFirst = 0xBF58476D1CE4E5B9u;
 inline constexpr uint64_t kMixSecond = 0x94D049BB133111EBu;
 
-/// The seed of draw `site` of those that `base` is the seed of (random_c4).
-inline uint64_t deriveSeed(uint64_t base, uint64_t site) {
-  uint64_t z = base + site * kSiteStride;
+/// Base seeds of an iteration lie so many bits above those of the last one.
+inline constexpr unsigned kIterationShift = 31;
+
+/// The seed of draw `site` of those that `base` is the seed of, in an
+/// iteration of a loop (random_c4).
+inline uint64_t deriveSeed(uint64_t base, uint64_t site,
+                           uint64_t iteration = 0) {
+  uint64_t z = base + (iteration << kIterationShift) + site * kSiteStride;
   z = (z ^ (z >> 30)) * kMixFirst;
   z = (z ^ (z >> 27)) * kMixSecond;
   return z ^ (z >> 31);

@@ -26,3 +26,21 @@ func.func @constant() -> (tensor<i64>, tensor<i64>, tensor<i64>) {
   %c = blockscale.derive_seed %zero {site = 3} : tensor<i64>
   return %a, %b, %c : tensor<i64>, tensor<i64>, tensor<i64>
 }
+
+// -----
+
+// In iteration 2 of a loop: what base 2 * 2^31 gives (random_c4).
+// CHECK-LABEL: func @iteration
+//  CHECK-SAME: %[[SEED:.*]]: tensor<i64>, %[[I:.*]]: index
+//       CHECK: %[[SAME:.*]] = arith.constant dense<[[VALUE:.*]]> : tensor<i64>
+//       CHECK: %[[A:.*]] = blockscale.derive_seed %[[SEED]][%[[I]]] {site = 3 : i64} : tensor<i64>
+//       CHECK: return %[[A]], %[[SAME]], %[[SAME]]
+func.func @iteration(%seed: tensor<i64>, %i: index) -> (tensor<i64>, tensor<i64>, tensor<i64>) {
+  %two = arith.constant 2 : index
+  %zero = arith.constant dense<0> : tensor<i64>
+  %base = arith.constant dense<4294967296> : tensor<i64>
+  %a = blockscale.derive_seed %seed[%i] {site = 3} : tensor<i64>
+  %b = blockscale.derive_seed %zero[%two] {site = 3} : tensor<i64>
+  %c = blockscale.derive_seed %base {site = 3} : tensor<i64>
+  return %a, %b, %c : tensor<i64>, tensor<i64>, tensor<i64>
+}

@@ -12,9 +12,9 @@ from support import *  # noqa: F401,F403,E402
 MASK64 = (1 << 64) - 1
 
 
-def derive_seed(base, site):
+def derive_seed(base, site, iteration=0):
     """SplitMix64's mixing (random_c4)."""
-    z = (base + site * 0x9E3779B97F4A7C15) & MASK64
+    z = (base + iteration * 2**31 + site * 0x9E3779B97F4A7C15) & MASK64
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK64
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK64
     return z ^ (z >> 31)

@@ -27,9 +27,12 @@ LogicalResult DeriveSeedOp::verify() {
 /// random_c4
 OpFoldResult DeriveSeedOp::fold(FoldAdaptor adaptor) {
   auto seed = constantSeed(adaptor.getSeed());
-  if (!seed)
+  auto iteration = dyn_cast_or_null<IntegerAttr>(adaptor.getIteration());
+  if (!seed || (getIteration() && !iteration))
     return {};
-  return DenseElementsAttr::get(getType(), deriveSeed(*seed, getSite()));
+  return DenseElementsAttr::get(
+      getType(),
+      deriveSeed(*seed, getSite(), iteration ? iteration.getInt() : 0));
 }
 
 /// op_c15

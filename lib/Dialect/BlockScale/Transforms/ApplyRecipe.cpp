@@ -1,5 +1,7 @@
 //===-- ApplyRecipe.cpp - Linear layers become what a recipe asks for -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Draws.h"
+#include "Iterations.h"
 #include "LinearSites.h"
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
 #include "blockscale/Dialect/BlockScale/IR/QuantizedRoles.h"
@@ -10,8 +12,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
-#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace blockscale {
 #define GEN_PASS_DEF_APPLYRECIPEPASS
@@ -27,43 +28,68 @@ struct ApplyRecipePass
     : blockscale::impl::ApplyRecipePassBase<ApplyRecipePass> {
   using ApplyRecipePassBase::ApplyRecipePassBase;
   void runOnOperation() override;
+
+private:
+  LogicalResult checkDraws(ArrayRef<LinearOp> ops);
+};
+
+/// An operation, and the seed that it is a site of.
+struct Draw {
+  Operation *op;
+  SeedPath path;
 };
 
 } // namespace
 
-/// Whether the product may need random bits.
-static bool mayDraw(LinearOp op) {
-  auto roles = getQuantizedRoles(op.getRecipe(), op.getRole());
-  return llvm::any_of(roles, [&](OperandRole role) {
+/// The sites that the product may draw at.
+static llvm::SmallSetVector<int64_t, 4> drawnSites(LinearOp op) {
+  llvm::SmallSetVector<int64_t, 4> sites;
+  int64_t layer = op.getLayer().value_or(0);
+  for (OperandRole role : getQuantizedRoles(op.getRecipe(), op.getRole())) {
     SiteAttr site = op.getRecipe().getSite(role);
     RoundingAttr rounding = site.getRounding();
-    return site.getSeededSigns() ||
-           (!site.isPlain() &&
-            (!rounding || rounding.getValue() == Rounding::Stochastic));
-  });
+    if (site.getSeededSigns())
+      sites.insert(getSignsSite(layer, role));
+    if (!site.isPlain() &&
+        (!rounding || rounding.getValue() == Rounding::Stochastic))
+      sites.insert(getRoundingSite(layer, role));
+  }
+  return sites;
 }
 
 /// Two products of a role with the same seed and layer would draw the same
-/// bits (recipe_c6).
-static LogicalResult checkDraws(ArrayRef<LinearOp> ops) {
-  DenseMap<std::tuple<Value, int64_t, unsigned>, LinearOp> seen;
+/// bits, and so would what the program derives at a layer's site (recipe_c6).
+LogicalResult ApplyRecipePass::checkDraws(ArrayRef<LinearOp> ops) {
+  DenseMap<std::pair<const void *, int64_t>, SmallVector<Draw, 1>> seen;
+  getOperation()->walk([&](DeriveSeedOp op) {
+    if (!op->use_empty())
+      seen[{SeedPath(op.getSeed()).root, op.getSite()}].push_back(
+          {op, SeedPath(op.getSeed())});
+  });
   for (LinearOp op : ops) {
-    if (!op.getSeed() || !mayDraw(op))
+    if (!op.getSeed())
       continue;
-    if (repeatsDraws(op, op.getSeed()))
-      return op.emitOpError("expects a seed that changes in its loop, where "
-                            "every iteration would draw the same bits");
-    int64_t layer = op.getLayer().value_or(0);
-    auto [other, isNew] = seen.try_emplace(
-        {op.getSeed(), layer, static_cast<unsigned>(op.getRole())}, op);
-    if (isNew)
-      continue;
-    InFlightDiagnostic error =
-        op.emitOpError("expects another seed or another layer than layer ")
-        << layer << " of another " << stringifyLinearRole(op.getRole())
-        << " with the same seed, which would draw the same random bits";
-    error.attachNote(other->second.getLoc()) << "the other one";
-    return error;
+    SeedPath path(op.getSeed());
+    for (int64_t site : drawnSites(op)) {
+      SmallVector<Draw, 1> &others = seen[{path.root, site}];
+      for (const Draw &other : others) {
+        if (!(other.path == path) ||
+            (isa<LinearOp>(other.op) &&
+             cast<LinearOp>(other.op).getRole() != op.getRole()))
+          continue;
+        InFlightDiagnostic error =
+            op.emitOpError("expects another seed or another layer than layer ")
+            << op.getLayer().value_or(0) << " of another ";
+        if (isa<LinearOp>(other.op))
+          error << stringifyLinearRole(op.getRole());
+        else
+          error << "draw, a blockscale.derive_seed at site " << site << ',';
+        error << " with the same seed, which would draw the same random bits";
+        error.attachNote(other.op->getLoc()) << "the other one";
+        return error;
+      }
+      others.push_back({op, path});
+    }
   }
   return success();
 }
@@ -75,10 +101,18 @@ void ApplyRecipePass::runOnOperation() {
     return signalPassFailure();
   for (LinearOp op : ops) {
     OpBuilder builder(op);
-    auto results = expandLinear(builder, op);
+    FailureOr<Value> iteration = Value();
+    if (op.getSeed() && !drawnSites(op).empty())
+      iteration = getIteration(builder, op, op.getSeed());
+    if (failed(iteration))
+      return signalPassFailure();
+    auto results = expandLinear(builder, op, *iteration);
     if (failed(results))
       return signalPassFailure();
     op->replaceAllUsesWith(*results);
     op->erase();
   }
+  FreeSites sites(getOperation());
+  if (failed(separateCalls(getOperation(), sites)))
+    signalPassFailure();
 }

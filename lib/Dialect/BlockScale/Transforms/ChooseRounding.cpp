@@ -1,9 +1,9 @@
 //===-- ChooseRounding.cpp - A rounding by the role of an operand ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "LinearSites.h"
+#include "Draws.h"
+#include "Iterations.h"
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
 #include "blockscale/Dialect/BlockScale/Transforms/Passes.h"
-#include "blockscale/Numerics/Seeds.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
@@ -31,14 +31,16 @@ private:
   LogicalResult parseRoles();
   LogicalResult findBaseSeed();
   LogicalResult runOn(FunctionOpInterface function);
+  bool draws(Operation *op) const;
   bool isDrawnTwice(Value seed) const;
   LogicalResult choose(QuantizeOp op, OperandRole role);
+  void remarkRepeated();
 
   bool isStochastic[6] = {};
+  std::optional<FreeSites> sites;
   /// The one at hand.
   FunctionOpInterface function;
   Value base;
-  int64_t nextSite = 0;
 };
 
 } // namespace
@@ -60,7 +62,7 @@ LogicalResult ChooseRoundingPass::parseRoles() {
   return success();
 }
 
-/// Looks for the seed argument, and for the first site that no one uses.
+/// Looks for the seed argument.
 LogicalResult ChooseRoundingPass::findBaseSeed() {
   auto type = RankedTensorType::get({}, IntegerType::get(&getContext(), 64));
   for (BlockArgument argument : function.getArguments()) {
@@ -75,22 +77,28 @@ LogicalResult ChooseRoundingPass::findBaseSeed() {
              << kSeedAttr << ", but got two";
     base = argument;
   }
-  nextSite = kFirstFreeSite;
-  function->walk([&](DeriveSeedOp op) {
-    nextSite = std::max(nextSite, int64_t(op.getSite()) + 1);
-  });
   return success();
 }
 
-/// Whether several quantizations draw by `seed`, or will.
+/// Whether `op` rounds stochastically, or will.
+bool ChooseRoundingPass::draws(Operation *op) const {
+  if (isa<RandomSignsOp>(op) || !getDrawnSeed(op))
+    return false;
+  auto role = op->getAttrOfType<OperandRoleAttr>(kRoleAttr);
+  auto quantize = dyn_cast<QuantizeOp>(op);
+  bool isOpen = quantize && !quantize.getRoundingMode();
+  return !isOpen ||
+         (role && isStochastic[static_cast<unsigned>(role.getValue())]);
+}
+
+/// Whether several operations round by the bits of `seed`, or will.
 bool ChooseRoundingPass::isDrawnTwice(Value seed) const {
-  return llvm::count_if(seed.getUsers(), [&](Operation *user) {
-           auto quantize = dyn_cast<QuantizeOp>(user);
-           if (!quantize || quantize.getRoundingMode())
-             return quantize && quantize.getRounding() == Rounding::Stochastic;
-           auto role = user->getAttrOfType<OperandRoleAttr>(kRoleAttr);
-           return role && isStochastic[static_cast<unsigned>(role.getValue())];
-         }) > 1;
+  unsigned count = 0;
+  SeedPath path(seed);
+  function->walk([&](Operation *op) {
+    count += draws(op) && SeedPath(getDrawnSeed(op)) == path;
+  });
+  return count > 1;
 }
 
 LogicalResult ChooseRoundingPass::choose(QuantizeOp op, OperandRole role) {
@@ -103,14 +111,8 @@ LogicalResult ChooseRoundingPass::choose(QuantizeOp op, OperandRole role) {
     op.getSeedMutable().clear();
     return success();
   }
-  bool isInLoop = bool(op->getParentOfType<LoopLikeOpInterface>());
-  if (op.getSeed() ? repeatsDraws(op, op.getSeed()) : isInLoop)
-    return op.emitOpError("expects a seed that changes in its loop, where "
-                          "every iteration would draw the same bits");
   OpBuilder builder(op);
   Value base = op.getSeed() ? op.getSeed() : this->base;
-  if (op.getSeed() && !isDrawnTwice(op.getSeed()))
-    return success();
   if (!base && baseSeed >= 0) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(&function.getFunctionBody().front());
@@ -122,12 +124,45 @@ LogicalResult ChooseRoundingPass::choose(QuantizeOp op, OperandRole role) {
     return op.emitOpError("expects a seed for stochastic rounding of ")
            << stringifyOperandRole(role) << ": give the function an argument "
            << "tensor<i64> {" << kSeedAttr << "}, or the pass the option seed";
-  if (nextSite >= kMaxSites)
-    return op.emitOpError("expects at most ")
-           << kMaxSites - kFirstFreeSite << " draws in a function";
-  Value seed = DeriveSeedOp::create(builder, op.getLoc(), base, nextSite++);
-  op.getSeedMutable().assign(seed);
+  if (op.getSeed() && !isDrawnTwice(base) && !repeatsDraws(op, base))
+    return success();
+  FailureOr<Value> iteration = getIteration(builder, op, base);
+  FailureOr<int64_t> site =
+      succeeded(iteration) ? sites->take(op) : FailureOr<int64_t>();
+  if (failed(site))
+    return failure();
+  op.getSeedMutable().assign(
+      DeriveSeedOp::create(builder, op.getLoc(), base, *iteration, *site));
   return success();
+}
+
+/// Says which draws that were written out use the same bits. The value, the
+/// residual and the error of one tensor are meant to.
+void ChooseRoundingPass::remarkRepeated() {
+  DenseMap<const void *, SmallVector<Operation *, 1>> drawnBy;
+  function->walk([&](Operation *op) {
+    if (!draws(op))
+      return;
+    Value seed = getDrawnSeed(op);
+    SeedPath path(seed);
+    if (repeatsDraws(op, seed))
+      op->emitRemark("draws the same random bits in every iteration of its "
+                     "loop: give it a seed by blockscale.derive_seed "
+                     "%seed[%iteration]");
+    SmallVector<Operation *, 1> &others = drawnBy[path.root];
+    for (Operation *other : others) {
+      bool isMeant = other->getOperand(0) == op->getOperand(0) &&
+                     !(isa<QuantizeOp>(op) && isa<QuantizeOp>(other));
+      if (isMeant || !(SeedPath(getDrawnSeed(other)) == path))
+        continue;
+      op->emitRemark("draws the same random bits as another quantization: give "
+                     "one of them a seed by blockscale.derive_seed")
+              .attachNote(other->getLoc())
+          << "the other one";
+      break;
+    }
+    others.push_back(op);
+  });
 }
 
 LogicalResult ChooseRoundingPass::runOn(FunctionOpInterface function) {
@@ -135,32 +170,26 @@ LogicalResult ChooseRoundingPass::runOn(FunctionOpInterface function) {
   base = {};
   if (failed(findBaseSeed()))
     return failure();
-  DenseMap<Value, QuantizeOp> drawnBy;
   auto result = function->walk([&](QuantizeOp op) {
     auto role = op->getAttrOfType<OperandRoleAttr>(kRoleAttr);
-    if (role && !op.getRoundingMode() && failed(choose(op, role.getValue())))
-      return WalkResult::interrupt();
-    if (op.getRounding() != Rounding::Stochastic)
-      return WalkResult::advance();
-    auto [other, isNew] = drawnBy.try_emplace(op.getSeed(), op);
-    if (!isNew)
-      op.emitRemark("draws the same random bits as another quantization: give "
-                    "one of them a seed by blockscale.derive_seed")
-              .attachNote(other->second.getLoc())
-          << "the other one";
-    return WalkResult::advance();
+    bool isDone =
+        !role || op.getRoundingMode() || succeeded(choose(op, role.getValue()));
+    return isDone ? WalkResult::advance() : WalkResult::interrupt();
   });
-  return failure(result.wasInterrupted());
+  if (result.wasInterrupted())
+    return failure();
+  remarkRepeated();
+  return success();
 }
 
 void ChooseRoundingPass::runOnOperation() {
   if (failed(parseRoles()))
     return signalPassFailure();
-  // The operation itself, or those that it holds.
+  sites.emplace(getOperation());
   auto result = getOperation()->walk([&](FunctionOpInterface function) {
     bool isDone = function.isExternal() || succeeded(runOn(function));
     return isDone ? WalkResult::advance() : WalkResult::interrupt();
   });
-  if (result.wasInterrupted())
+  if (result.wasInterrupted() || failed(separateCalls(getOperation(), *sites)))
     signalPassFailure();
 }

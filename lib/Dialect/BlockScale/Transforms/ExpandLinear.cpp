@@ -4,6 +4,7 @@
 // Rules recipe_c* in docs/Recipes.md.
 //
 //===----------------------------------------------------------------------===//
+#include "Draws.h"
 #include "LinearSites.h"
 #include "RealTensors.h"
 
@@ -31,9 +32,9 @@ struct Side {
 
 class LinearExpansion {
 public:
-  LinearExpansion(OpBuilder &builder, LinearOp op)
-      : builder(builder), op(op), loc(op.getLoc()), recipe(op.getRecipe()),
-        reals(builder, loc) {
+  LinearExpansion(OpBuilder &builder, LinearOp op, Value iteration)
+      : builder(builder), op(op), iteration(iteration), loc(op.getLoc()),
+        recipe(op.getRecipe()), reals(builder, loc) {
     if (op.getColumns())
       columns.push_back(op.getColumns());
   }
@@ -65,6 +66,8 @@ private:
 
   OpBuilder &builder;
   LinearOp op;
+  /// For its seeds; null outside of loops.
+  Value iteration;
   Location loc;
   RecipeAttr recipe;
   RealTensors reals;
@@ -108,7 +111,7 @@ FailureOr<Value> LinearExpansion::flattenRows(Value x) {
 //===----------------------------------------------------------------------===//
 
 Value LinearExpansion::derivedSeed(int64_t site) {
-  return DeriveSeedOp::create(builder, loc, op.getSeed(), site);
+  return DeriveSeedOp::create(builder, loc, op.getSeed(), iteration, site);
 }
 
 Value LinearExpansion::rotate(OperandRole role, Value x, bool inverse) {
@@ -393,7 +396,7 @@ FailureOr<SmallVector<Value>> LinearExpansion::expand() {
   return results;
 }
 
-FailureOr<SmallVector<Value>> blockscale::expandLinear(OpBuilder &builder,
-                                                       LinearOp op) {
-  return LinearExpansion(builder, op).expand();
+FailureOr<SmallVector<Value>>
+blockscale::expandLinear(OpBuilder &builder, LinearOp op, Value iteration) {
+  return LinearExpansion(builder, op, iteration).expand();
 }

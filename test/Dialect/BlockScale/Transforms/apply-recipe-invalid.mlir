@@ -1,4 +1,4 @@
-// RUN: blockscale-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(blockscale-apply-recipe))' --verify-diagnostics -o /dev/null
+// RUN: blockscale-opt %s --split-input-file --blockscale-apply-recipe --verify-diagnostics -o /dev/null
 
 func.func @rotation_does_not_divide(%dy: tensor<8x96xf32>, %w: tensor<96x64xf32>, %seed: tensor<i64>) -> tensor<8x64xf32> {
   // expected-error @+1 {{expects a contraction of dgrad divisible by its rotation 64, but got 96}}
@@ -57,18 +57,63 @@ func.func @no_rows(%dy: tensor<0x64xf32>, %x: tensor<0x32xf32>) -> tensor<64x32x
 
 // -----
 
-func.func @loop(%dy: tensor<8x64xf32>, %w: tensor<64x32xf32>, %n: index, %seed: tensor<i64>) -> tensor<8x32xf32> {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %zero = arith.constant dense<0.0> : tensor<8x32xf32>
-  %sum = scf.for %i = %c0 to %n step %c1 iter_args(%s = %zero) -> tensor<8x32xf32> {
+func.func @while(%dy: tensor<8x64xf32>, %w: tensor<64x64xf32>, %more: i1, %seed: tensor<i64>) -> tensor<8x64xf32> {
+  // expected-note @+1 {{only iterations of scf.for are counted}}
+  %r = scf.while (%g = %dy) : (tensor<8x64xf32>) -> tensor<8x64xf32> {
+    scf.condition(%more) %g : tensor<8x64xf32>
+  } do {
+  ^bb0(%g: tensor<8x64xf32>):
     // expected-error @+1 {{expects a seed that changes in its loop, where every iteration would draw the same bits}}
-    %dx = blockscale.linear dgrad(%dy, %w : tensor<8x64xf32>, tensor<64x32xf32>) seed(%seed : tensor<i64>)
-        recipe #blockscale.recipe<te_nvfp4> -> tensor<8x32xf32>
-    %next = arith.addf %s, %dx : tensor<8x32xf32>
-    scf.yield %next : tensor<8x32xf32>
+    %dx = blockscale.linear dgrad(%g, %w : tensor<8x64xf32>, tensor<64x64xf32>) seed(%seed : tensor<i64>)
+        recipe #blockscale.recipe<te_nvfp4> -> tensor<8x64xf32>
+    scf.yield %dx : tensor<8x64xf32>
   }
-  return %sum : tensor<8x32xf32>
+  return %r : tensor<8x64xf32>
+}
+
+// -----
+
+// Two seeds that are one.
+func.func @same_derived(%dy: tensor<8x64xf32>, %w: tensor<64x64xf32>, %seed: tensor<i64>) -> (tensor<8x64xf32>, tensor<8x64xf32>) {
+  %s = blockscale.derive_seed %seed {site = 40000} : tensor<i64>
+  %t = blockscale.derive_seed %seed {site = 40000} : tensor<i64>
+  // expected-note @+1 {{the other one}}
+  %a = blockscale.linear dgrad(%dy, %w : tensor<8x64xf32>, tensor<64x64xf32>) seed(%s : tensor<i64>)
+      recipe #blockscale.recipe<te_nvfp4> -> tensor<8x64xf32>
+  // expected-error @+1 {{expects another seed or another layer than layer 0 of another dgrad}}
+  %b = blockscale.linear dgrad(%a, %w : tensor<8x64xf32>, tensor<64x64xf32>) seed(%t : tensor<i64>)
+      recipe #blockscale.recipe<te_nvfp4> -> tensor<8x64xf32>
+  return %a, %b : tensor<8x64xf32>, tensor<8x64xf32>
+}
+
+// -----
+
+// Sites below 32768 are those of layers.
+func.func @own_draw(%dy: tensor<8x64xf32>, %w: tensor<64x64xf32>, %seed: tensor<i64>) -> (tensor<8x64xf32>, tensor<16xi8>) {
+  // expected-note @+1 {{the other one}}
+  %s = blockscale.derive_seed %seed {site = 21} : tensor<i64>
+  %signs = blockscale.random_signs %s : tensor<i64> -> tensor<16xi8>
+  // expected-error @+1 {{expects another seed or another layer than layer 1 of another draw, a blockscale.derive_seed at site 21, with the same seed}}
+  %a = blockscale.linear dgrad(%dy, %w : tensor<8x64xf32>, tensor<64x64xf32>) seed(%seed : tensor<i64>)
+      recipe #blockscale.recipe<te_nvfp4> {layer = 1} -> tensor<8x64xf32>
+  return %a, %signs : tensor<8x64xf32>, tensor<16xi8>
+}
+
+// -----
+
+// A constant seed is the same in each call.
+func.func private @layer(%dy: tensor<8x64xf32>, %w: tensor<64x64xf32>) -> tensor<8x64xf32> {
+  %seed = arith.constant dense<7> : tensor<i64>
+  %d = blockscale.linear dgrad(%dy, %w : tensor<8x64xf32>, tensor<64x64xf32>) seed(%seed : tensor<i64>)
+      recipe #blockscale.recipe<te_nvfp4> -> tensor<8x64xf32>
+  return %d : tensor<8x64xf32>
+}
+func.func @calls(%dy: tensor<8x64xf32>, %w: tensor<64x64xf32>) -> tensor<8x64xf32> {
+  // expected-note @+1 {{another call}}
+  %a = func.call @layer(%dy, %w) : (tensor<8x64xf32>, tensor<64x64xf32>) -> tensor<8x64xf32>
+  // expected-error @+1 {{expects a function that runs once, but 'layer' draws by a constant seed, the same bits in each call: give it an argument tensor<i64>, with blockscale.seed where blockscale-choose-rounding is to draw by it}}
+  %b = func.call @layer(%a, %w) : (tensor<8x64xf32>, tensor<64x64xf32>) -> tensor<8x64xf32>
+  return %b : tensor<8x64xf32>
 }
 
 // -----

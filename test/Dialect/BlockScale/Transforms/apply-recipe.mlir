@@ -1,4 +1,3 @@
-// RUN: blockscale-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(blockscale-apply-recipe),cse)' | FileCheck %s
 // RUN: blockscale-opt %s --split-input-file --blockscale-apply-recipe --cse | FileCheck %s
 
 // Transformer Engine: 16x16 blocks of w; the gradients drawn; the columns of
@@ -209,4 +208,32 @@ func.func @balanced_branch(%dy: tensor<8x16xf32>, %w: tensor<16x64xf32>, %column
       low_rank(%down, %up : tensor<8x64xf32>, tensor<16x8xf32>)
       recipe #blockscale.recipe<balance = 16, low_rank = 8, fprop_w = #w, dgrad_w = #blockscale.site<plain reuse>> -> tensor<8x64xf32>
   return %dx : tensor<8x64xf32>
+}
+
+// -----
+
+// Calls that share a seed get one each, at sites that no layer has.
+// CHECK-LABEL: func @calls
+//  CHECK-SAME: %[[SEED:[a-z0-9]+]]: tensor<i64>)
+//       CHECK: %[[A:.*]] = blockscale.derive_seed %[[SEED]] {site = 32768 : i64}
+//       CHECK: call @layer(%{{.*}}, %{{.*}}, %[[A]])
+//       CHECK: %[[B:.*]] = blockscale.derive_seed %[[SEED]] {site = 32769 : i64}
+//       CHECK: call @layer(%{{.*}}, %{{.*}}, %[[B]])
+func.func @calls(%dy: tensor<8x64xf32>, %w: tensor<64x64xf32>, %seed: tensor<i64>) -> tensor<8x64xf32> {
+  %a = func.call @layer(%dy, %w, %seed) : (tensor<8x64xf32>, tensor<64x64xf32>, tensor<i64>) -> tensor<8x64xf32>
+  %b = func.call @layer(%a, %w, %seed) : (tensor<8x64xf32>, tensor<64x64xf32>, tensor<i64>) -> tensor<8x64xf32>
+  return %b : tensor<8x64xf32>
+}
+// One call, and nothing else that draws by it: the seed as it is.
+// CHECK-LABEL: func @one_call
+//  CHECK-SAME: %[[SEED:[a-z0-9]+]]: tensor<i64>)
+//       CHECK: call @layer(%{{.*}}, %{{.*}}, %[[SEED]])
+func.func @one_call(%dy: tensor<8x64xf32>, %w: tensor<64x64xf32>, %seed: tensor<i64>) -> tensor<8x64xf32> {
+  %a = func.call @layer(%dy, %w, %seed) : (tensor<8x64xf32>, tensor<64x64xf32>, tensor<i64>) -> tensor<8x64xf32>
+  return %a : tensor<8x64xf32>
+}
+func.func private @layer(%dy: tensor<8x64xf32>, %w: tensor<64x64xf32>, %seed: tensor<i64>) -> tensor<8x64xf32> {
+  %d = blockscale.linear dgrad(%dy, %w : tensor<8x64xf32>, tensor<64x64xf32>) seed(%seed : tensor<i64>)
+      recipe #blockscale.recipe<te_nvfp4> -> tensor<8x64xf32>
+  return %d : tensor<8x64xf32>
 }

@@ -12,19 +12,24 @@ def BlockScale_DeriveSeedOp : BlockScale_Op<"derive_seed", [
     A seed for draw number `site`, from 0 to 65535, of those that `seed` is the
     base of (random_c4). Different sites have different seeds, and so have
     different base seeds that are less than 2^47 apart, such as the numbers of
-    training steps: no two draws share bits.
+    training steps: no two draws share bits. In a loop `iteration` tells apart
+    what it draws; then base seeds are less than 2^31 apart, and iterations
+    fewer than 2^16.
 
     ```mlir
-    func.func @two(%step: tensor<i64>) -> (tensor<i64>, tensor<i64>) {
+    func.func @two(%step: tensor<i64>, %i: index) -> (tensor<i64>, tensor<i64>) {
       %a = blockscale.derive_seed %step {site = 0} : tensor<i64>
-      %b = blockscale.derive_seed %step {site = 1} : tensor<i64>
+      %b = blockscale.derive_seed %step[%i] {site = 1} : tensor<i64>
       return %a, %b : tensor<i64>, tensor<i64>
     }
     ```
   }];
-  let arguments = (ins BlockScale_ScalarI64:$seed, I64Attr:$site);
+  let arguments = (ins BlockScale_ScalarI64:$seed, Optional<Index>:$iteration,
+                   I64Attr:$site);
   let results = (outs BlockScale_ScalarI64:$result);
-  let assemblyFormat = "$seed attr-dict `:` type($seed)";
+  let assemblyFormat = [{
+    $seed (`[` $iteration^ `]`)? attr-dict `:` type($seed)
+  }];
   let hasVerifier = 1;
   let hasFolder = 1;
 }

@@ -87,7 +87,8 @@ def FuseRotationsPass : Pass<"blockscale-fuse-rotations"> {
   ];
 }
 
-def ChooseRoundingPass : Pass<"blockscale-choose-rounding"> {
+def ChooseRoundingPass
+    : Pass<"blockscale-choose-rounding", "::mlir::ModuleOp"> {
   let summary = "choose a rounding by the role of each quantized operand";
   let description = [{
     A `quantize` without `round` that has a `blockscale.role` gets one:
@@ -99,12 +100,13 @@ def ChooseRoundingPass : Pass<"blockscale-choose-rounding"> {
     `%s = derive_seed %base {site = n}`, another n for each. The base is the
     seed that already stands on the quantize, then used as it is; else the
     argument of the function with the attribute `blockscale.seed`; else the
-    option `seed`; else an error. A seed that several quantizations stand for is
-    a base, too. In a loop every iteration would draw the same bits, so a seed of
-    its own is asked for there.
+    option `seed`; else an error. A seed that several operations draw by is a
+    base, too. Sites are from 32768 on, and none is used twice in the module.
+    In a loop that does not change the seed, `derive_seed` gets the number of
+    the iteration; calls that share a seed get one each (random_c6).
 
-    Two stochastic quantizations that were written to draw by the same seed are
-    remarked upon.
+    Operations that were written to draw by the same seed, or in every iteration
+    of a loop by one, are remarked upon.
   }];
   let options = [
     ListOption<"stochastic", "stochastic", "std::string",
@@ -117,7 +119,7 @@ def ChooseRoundingPass : Pass<"blockscale-choose-rounding"> {
                            "::mlir::arith::ArithDialect"];
 }
 
-def ApplyRecipePass : Pass<"blockscale-apply-recipe"> {
+def ApplyRecipePass : Pass<"blockscale-apply-recipe", "::mlir::ModuleOp"> {
   let summary = "expand linear layers into what their recipes ask for";
   let description = [{
     Before: `blockscale.linear`. After: none; for each product, rotations along
@@ -129,7 +131,7 @@ def ApplyRecipePass : Pass<"blockscale-apply-recipe"> {
     `seed`: site 16 * layer + number, the number being 0, 1 or 2 for the signs
     of the three products, 3 to 8 for the roundings of the six operands
     (recipe_c6). Two products of one role that share seed and layer are an
-    error, and so is a product that draws in a loop by a seed from outside.
+    error. In loops and by calls no two draws share a seed (random_c6).
 
     The extent of a contraction must be static, and a multiple of the rotation
     and of the block: a weight gradient needs a static number of rows.
