@@ -102,6 +102,8 @@ void clusterArrive(Warp &w, const Inst &i, uint32_t mask) {
   // .relaxed orders nothing.
   if (!i.mode)
     w.release(b.clock, b.fenced);
+  if (w.initFence)
+    b.initFences.raise(w.agent, w.initFence);
   ++b.arrived;
   ++w.cluster->progress;
   w.clusterGeneration = b.generation + 1;
@@ -116,6 +118,7 @@ void clusterWait(Warp &w, const Inst &i, uint32_t mask) {
                    "waits for the cluster without having arrived");
   if (b.generation >= w.clusterGeneration) {
     w.acquire(b.doneClock, b.doneFenced);
+    w.initFences.join(b.doneInitFences);
     w.syncLanes();
   } else {
     w.state = WarpState::AtClusterBarrier;
@@ -143,9 +146,19 @@ void proxyFence(Warp &w, const Inst &, uint32_t) {
   ++w.time;
   w.clock.raise(w.agent, w.time);
 }
+/// Makes the mbarriers that this warp initialised visible to the cluster and
+/// to copies.
+void initFence(Warp &w, const Inst &, uint32_t) {
+  for (auto &[address, shadow] : w.cta->mbarriers)
+    if (shadow.initAgent == w.agent)
+      shadow.isInitFenced = true;
+  w.initFence = w.time;
+}
 void nothing(Warp &, const Inst &, uint32_t) {}
 
 bool decodeFence(Decoder &d) {
+  if (d.has("mbarrier_init"))
+    return d.run(initFence);
   for (const std::string &part : d.in().parts)
     if (part.compare(0, 12, "proxy::async") == 0 || part == "async" ||
         part.compare(0, 7, "async::") == 0)

@@ -90,7 +90,7 @@ void copyBulk(Warp &w, const Inst &i, uint32_t mask) {
         return (address & ((1u << rankShift) - 1)) | rank << rankShift;
       };
       MbarrierPlace barrier;
-      if (!findMbarrier(w, i, l,
+      if (!findMbarrierOfCopy(w, i, l,
                         data.multicast ? at(barrierAddress) : barrierAddress,
                         barrier))
         return;
@@ -207,7 +207,7 @@ void copyTensor(Warp &w, const Inst &i, uint32_t mask) {
         return (address & ((1u << rankShift) - 1)) | rank << rankShift;
       };
       MbarrierPlace barrier;
-      if (!findMbarrier(w, i, l,
+      if (!findMbarrierOfCopy(w, i, l,
                         data.multicast ? at(barrierAddress) : barrierAddress,
                         barrier))
         return;

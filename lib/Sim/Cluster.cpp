@@ -305,8 +305,10 @@ void Cluster::checkBarriers() {
     ++barrier.generation;
     barrier.doneClock.join(barrier.clock);
     barrier.doneFenced.join(barrier.fenced);
+    barrier.doneInitFences.join(barrier.initFences);
     for (Warp *warp : barrier.waiting) {
       warp->acquire(barrier.doneClock, barrier.doneFenced);
+      warp->initFences.join(barrier.doneInitFences);
       warp->syncLanes();
       warp->state = WarpState::Ready;
     }

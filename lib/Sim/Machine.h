@@ -83,6 +83,10 @@ struct Warp {
 
   Clock clock, fenced;
   uint32_t time = 1, syncTime = 0;
+  /// Of fence.mbarrier_init: when it came last, and those of other warps that a
+  /// cluster barrier, be it relaxed, brought here.
+  uint32_t initFence = 0;
+  Clock initFences;
   uint32_t copyGroup = 1; ///< Of cp.async, the one being filled.
   uint32_t bulkGroup = 1; ///< Of cp.async.bulk, likewise.
 
@@ -159,6 +163,8 @@ struct Barrier {
 
 /// What shared memory's 64 bits of an mbarrier do not say.
 struct MbarrierShadow {
+  uint32_t initAgent = 0, initTime = 0; ///< The warp that initialised it.
+  bool isInitFenced = false;
   uint32_t agent = 0; ///< Of the bulk copies that signal it.
   uint32_t copies = 0;
   Clock clock, fenced;         ///< Of the phase being filled.
@@ -206,6 +212,7 @@ struct Cluster {
     uint32_t arrived = 0, generation = 0;
     std::vector<Warp *> waiting;
     Clock clock, fenced, doneClock, doneFenced;
+    Clock initFences, doneInitFences;
   } barrier;
   bool failed = false;
 

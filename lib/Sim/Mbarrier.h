@@ -41,6 +41,9 @@ struct MbarrierPlace {
 /// False after a fault: no shared memory there, or no mbarrier.
 bool findMbarrier(Warp &w, const Inst &i, unsigned lane, uint32_t address,
                   MbarrierPlace &place);
+/// The same of a bulk copy, which sees a fresh mbarrier only behind a fence.
+bool findMbarrierOfCopy(Warp &w, const Inst &i, unsigned lane, uint32_t address,
+                        MbarrierPlace &place);
 /// Changes what it waits for, and ends the phase if that is all.
 bool updateMbarrier(Warp &w, const Inst &i, unsigned lane, MbarrierPlace &place,
                     uint32_t arrivals, int64_t expectBytes, uint32_t drops = 0);

@@ -9,24 +9,52 @@ namespace blockscale::sim {
 
 bool findMbarrier(Warp &w, const Inst &i, unsigned lane, uint32_t address,
                   MbarrierPlace &place) {
+  place.address = address;
+  place.shadow = nullptr;
+  if (size_t rank = address >> rankShift; rank < w.cluster->ctas.size()) {
+    place.cta = &w.cluster->ctas[rank];
+    auto it = place.cta->mbarriers.find(address);
+    if (it != place.cta->mbarriers.end())
+      place.shadow = &it->second;
+  }
   // Operations on it are atomic; what made it must be ordered before.
   Accessor by = w.accessor(lane);
   by.atomic = true;
+  Clock withInit;
+  if (const MbarrierShadow *shadow = place.shadow;
+      shadow && shadow->isInitFenced &&
+      w.clock[shadow->initAgent] < shadow->initTime &&
+      w.initFences[shadow->initAgent] >= shadow->initTime) {
+    withInit = w.clock;
+    withInit.raise(shadow->initAgent, shadow->initTime);
+    by.known = &withInit;
+  }
   place.bits = w.shared(i, lane, address, 8, AccessKind::Read, 8, &by);
   if (!place.bits)
     return false;
-  place.cta = &w.cluster->ctas[address >> rankShift];
-  place.address = address;
   uint64_t bits;
   std::memcpy(&bits, place.bits, 8);
-  auto it = place.cta->mbarriers.find(address);
-  if (!MbarrierState().set(bits) || it == place.cta->mbarriers.end()) {
+  if (!MbarrierState().set(bits) || !place.shadow) {
     w.fault(Fault::BadSync, i, lane, "expects an initialised mbarrier",
             address);
     return false;
   }
-  place.shadow = &it->second;
   return true;
+}
+
+bool findMbarrierOfCopy(Warp &w, const Inst &i, unsigned lane, uint32_t address,
+                        MbarrierPlace &place) {
+  if (!findMbarrier(w, i, lane, address, place))
+    return false;
+  const MbarrierShadow &shadow = *place.shadow;
+  if (shadow.isInitFenced || w.fenced[shadow.initAgent] >= shadow.initTime ||
+      !w.cluster->options.checkRaces)
+    return true;
+  w.fault(Fault::Race, i, lane,
+          "the copy need not see the mbarrier that mbarrier.init made: expects "
+          "a fence.mbarrier_init or fence.proxy.async between the two",
+          address);
+  return false;
 }
 
 bool updateMbarrier(Warp &w, const Inst &i, unsigned lane, MbarrierPlace &place,
@@ -120,6 +148,8 @@ void init(Warp &w, const Inst &i, uint32_t mask) {
     MbarrierShadow &shadow = cta.mbarriers[address];
     shadow = MbarrierShadow();
     shadow.agent = w.cluster->nextAgent++;
+    shadow.initAgent = w.agent;
+    shadow.initTime = w.time;
     ++w.cluster->progress;
   });
 }

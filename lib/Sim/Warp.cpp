@@ -271,6 +271,8 @@ void Warp::reset() {
   fenced.clear();
   time = 1;
   syncTime = 0;
+  initFence = 0;
+  initFences.clear();
   copyGroup = bulkGroup = 1;
   clusterGeneration = 0;
   warpgroupGroup = 1;

@@ -32,11 +32,13 @@ std::string exchange(const std::string &barrier) {
 }
 
 /// Warp 0 fills a buffer by a bulk copy, warp 1 reads it after `wait`.
-std::string bulk(const std::string &wait, const std::string &fence = "") {
+std::string
+bulk(const std::string &wait, const std::string &fence = "",
+     const std::string &initFence = "fence.mbarrier_init.release.cluster;") {
   return "setp.eq.u32 %p0, %thread, 0; setp.ge.u32 %p1, %thread, 32;\n"
          "add.u32 %x0, %smem, 2048;\n"
-         "@%p0 mbarrier.init.shared.b64 [%x0], 1;\nbar.sync 0;\n" +
-         fence +
+         "@%p0 mbarrier.init.shared.b64 [%x0], 1;\n" +
+         initFence + "\nbar.sync 0;\n" + fence +
          "@%p0 mbarrier.arrive.expect_tx.shared.b64 _, [%x0], 256;\n"
          "@%p0 "
          "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
@@ -111,6 +113,65 @@ TEST(Faults, MissingProxyFence) {
                                       "bar.sync 0;\n"))
                     .fault),
             0);
+}
+
+TEST(Faults, MissingFenceAfterMbarrierInit) {
+  expectFault(
+      report(bulk(waitFor0, "", "")), Fault::Race, "fence.mbarrier_init",
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes");
+  // Either fence, by the thread that made it or by the one that copies.
+  for (const char *fence :
+       {"@%p0 fence.mbarrier_init.release.cluster;", "fence.proxy.async;",
+        "@%p0 fence.proxy.async.shared::cta;"})
+    EXPECT_EQ(int(report(bulk(waitFor0, "", fence)).fault), 0) << fence;
+  EXPECT_EQ(int(report(bulk(waitFor0, "fence.proxy.async;\n", "")).fault), 0);
+  // Before the init it says nothing.
+  std::string early = bulk(waitFor0, "", "");
+  early.insert(early.find("@%p0 mbarrier.init"), "fence.proxy.async;\n");
+  EXPECT_EQ(int(report(early).fault), int(Fault::Race));
+}
+
+TEST(Faults, MbarriersOfOtherCTAs) {
+  // Each CTA of a pair arrives at the other's mbarrier.
+  auto error = [](const std::string &between) {
+    std::string all;
+    for (unsigned quantum : {1u, 64u}) {
+      Device device;
+      std::string error;
+      EXPECT_TRUE(device.load(
+          ".version 8.6\n.target sm_90\n.address_size 64\n"
+          ".visible .entry k() .reqnctapercluster 2, 1, 1\n{\n"
+          ".reg .b32 %r<9>; .reg .pred %p, %q;\n"
+          ".shared .align 8 .b64 mine;\nmov.u32 %r0, mine;\n"
+          "mov.u32 %r1, %cluster_ctarank; xor.b32 %r2, %r1, 1;\n"
+          "mov.u32 %r5, %tid.x; setp.eq.u32 %q, %r5, 0;\n"
+          "@%q mbarrier.init.shared.b64 [%r0], 1;\n" +
+              between +
+              "\nmapa.shared::cluster.u32 %r3, %r0, %r2;\n@%q mbarrier.arrive"
+              ".release.cluster.shared::cluster.b64 _, [%r3];\nagain: "
+              "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p, "
+              "[%r0], 0;\n@!%p bra again;\nbarrier.cluster.arrive;\n"
+              "barrier.cluster.wait;\nret;\n}\n",
+          error))
+          << error;
+      Launch launch;
+      launch.entry = "k";
+      launch.grid = {2};
+      launch.block = {64};
+      launch.options.quantum = quantum;
+      all += device.launch(launch).text();
+    }
+    return all;
+  };
+  const std::string fence = "fence.mbarrier_init.release.cluster;",
+                    relaxed = "barrier.cluster.arrive.relaxed;"
+                              "barrier.cluster.wait;";
+  EXPECT_EQ(error("barrier.cluster.arrive; barrier.cluster.wait;"), "");
+  EXPECT_EQ(error(fence + relaxed), "");
+  EXPECT_EQ(error("@%q " + fence + relaxed), "");
+  for (const std::string &wrong : {std::string("bar.sync 0;"), fence, relaxed,
+                                   fence + "bar.sync 0;", relaxed + fence})
+    EXPECT_NE(error(wrong).find("mbarrier"), std::string::npos) << wrong;
 }
 
 TEST(Faults, CopyWithoutWaitGroup) {
