@@ -7,6 +7,7 @@ arrays of torch and others in a GPU's memory.
 
 Needs numpy and libblockscale_runtime.so, no LLVM.
 """
-from .runtime import DeviceArray, Error, Library, from_bf16, load, to_bf16
+from .runtime import DeviceArray, Library, load
+from .storage import Error, from_bf16, to_bf16
 
 __all__ = ["DeviceArray", "Error", "Library", "from_bf16", "load", "to_bf16"]

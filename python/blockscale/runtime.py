@@ -15,9 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-
-class Error(RuntimeError):
-    """What the runtime says when a library or an argument does not fit."""
+from .storage import NUMPY, Error, check_bits, from_bf16, to_storage
 
 
 class _Array(ctypes.Structure):
@@ -27,12 +25,6 @@ class _Array(ctypes.Structure):
                 ("data", ctypes.c_void_p)]
 
 
-# Storage types of a manifest and the numpy type that holds each.
-_NUMPY = {"i1": np.bool_, "i8": np.int8, "u8": np.uint8, "i16": np.int16,
-          "u16": np.uint16, "i32": np.int32, "u32": np.uint32,
-          "i64": np.int64, "u64": np.uint64, "f16": np.float16,
-          "bf16": np.uint16, "f32": np.float32, "f64": np.float64}
-_FLOATS = {"f16", "bf16", "f32", "f64"}
 _NAME = "libblockscale_runtime.so"
 _runtime = None
 
@@ -84,74 +76,6 @@ def _load_runtime():
         function.restype, function.argtypes = result, arguments
     _runtime = runtime
     return runtime
-
-
-def to_bf16(values):
-    """Floats as bf16 bits (uint16), rounded once, to nearest even."""
-    values = np.asarray(values, order="C")
-    with np.errstate(over="ignore"):  # beyond the largest lies infinity
-        near = values.astype(np.float32)
-    bits = near.view(np.uint32)
-    if values.dtype.itemsize > 4:
-        # Round to odd first, so that only the rounding to bf16 counts.
-        away = np.abs(near.astype(values.dtype)) > np.abs(values)
-        inexact = (near != values) & ~np.isnan(values)
-        bits = np.where(inexact, (bits - away) | 1, bits).astype(np.uint32)
-    rounded = (bits + (0x7FFF + ((bits >> 16) & 1))) >> 16
-    quiet = (bits >> 16) | 0x40
-    return np.where(np.isnan(values), quiet, rounded).astype(np.uint16)
-
-
-def from_bf16(bits):
-    """bf16 bits (uint16 or two bytes of void) as float32."""
-    bits = np.asarray(bits)
-    if bits.dtype.itemsize != 2:
-        raise Error(f"expects uint16 or a two-byte void, but got {bits.dtype}")
-    wide = bits.view(np.uint16).astype(np.uint32) << 16
-    return wide.view(np.float32)
-
-
-def _argument(value, dtype, convert, where):
-    """`value` as a row-major array whose memory holds `dtype`."""
-    array = np.asarray(value)
-    if array.dtype.byteorder == ">":
-        array = array.astype(array.dtype.newbyteorder("<"))
-    expected = np.dtype(_NUMPY[dtype])
-    if dtype == "bf16":
-        if array.dtype.kind in "Vu" and array.dtype.itemsize == 2:
-            array = array.view(np.uint16)
-        elif array.dtype.kind == "f" and convert:
-            array = to_bf16(array)
-        else:
-            raise Error(f"{where} expects bf16, but got {array.dtype}" + (
-                "; blockscale.to_bf16() rounds, and so does convert=True"
-                if array.dtype.kind == "f" else ""))
-    elif array.dtype != expected:
-        if array.dtype.kind == "V" and array.dtype.itemsize == 1 \
-                and expected.itemsize == 1 and dtype != "i1":
-            array = array.view(expected)  # 8-bit floats of ml_dtypes
-        elif convert and dtype in _FLOATS and array.dtype.kind == "f":
-            with np.errstate(over="ignore"):
-                array = array.astype(expected)
-        elif not (array.dtype.kind in "iu" and expected.kind in "iu"
-                  and array.dtype.itemsize == expected.itemsize):
-            hint = "; convert=True rounds" if dtype in _FLOATS \
-                and array.dtype.kind == "f" else ""
-            raise Error(f"{where} expects {dtype}, but got {array.dtype}{hint}")
-    # Not ascontiguousarray(), which makes a scalar a vector.
-    return np.require(array, requirements="C")
-
-
-def _check_bits(given, dtype, where):
-    """Whether memory of numpy type `given` may be read as `dtype`."""
-    expected = np.dtype(_NUMPY[dtype])
-    integers = given.kind in "iu" and expected.kind in "iu"
-    opaque = given.kind == "V" and dtype != "i1" and \
-        (dtype == "bf16" or expected.itemsize == 1)
-    if given.itemsize != expected.itemsize or given.byteorder == ">" or \
-            not (given == expected or integers or opaque):
-        raise Error(f"{where} expects {dtype}, but got {given}; arrays on the "
-                    "device are not converted")
 
 
 def _is_on_device(value):
@@ -210,7 +134,7 @@ class DeviceArray:
                                  "with other programs")
         empty = 0 in self.shape
         return {"shape": self.shape, "version": 3,
-                "typestr": np.dtype(_NUMPY[self.dtype]).str,
+                "typestr": np.dtype(NUMPY[self.dtype]).str,
                 "data": (0 if empty else self._pointer, False),
                 "stream": self._stream or 1}  # 0 is the default one, named 1
 
@@ -237,7 +161,7 @@ def _to_numpy(struct, convert):
     """A copy of what a struct of the C API points to, on the host."""
     name = struct.dtype.decode()
     array = np.empty([struct.shape[i] for i in range(struct.rank)],
-                     _NUMPY[name])
+                     NUMPY[name])
     if array.nbytes:
         ctypes.memmove(array.ctypes.data, struct.data, array.nbytes)
     return from_bf16(array) if name == "bf16" and convert else array
@@ -316,7 +240,7 @@ class Library:
         `dtype` is a storage type; it may be left out where numpy has it."""
         if dtype is None:
             given = np.asarray(array).dtype
-            dtype = next((name for name, type in _NUMPY.items()
+            dtype = next((name for name, type in NUMPY.items()
                           if name != "bf16" and np.dtype(type) == given), None)
             if dtype is None:
                 raise Error(f"expects dtype= for an array of {given}")
@@ -331,7 +255,7 @@ class Library:
         structs = (_Array * max(len(inputs), 1))()
         alive = []  # what the structs point to
         for i, (value, name) in enumerate(zip(inputs, names)):
-            array = _argument(value, name, self._convert, places[i])
+            array = to_storage(value, name, self._convert, places[i])
             shape = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
             structs[i] = _Array(name.encode(), array.ndim, shape,
                                 array.ctypes.data)
@@ -391,7 +315,7 @@ class Library:
                 raise Error(f"{where} is on device '{value._device}' of "
                             f"another library, but '{self.device}' of this "
                             "one is expected")
-            _check_bits(np.dtype(_NUMPY[value.dtype]), name, where)
+            check_bits(np.dtype(NUMPY[value.dtype]), name, where)
             return value._pointer, value.shape
         if not self.device.startswith("cuda"):
             raise Error(f"{where} is on a GPU, but the library runs on "
@@ -401,7 +325,7 @@ class Library:
             raise Error(f"{where} is on cuda:{index}, but the library runs on "
                         f"{self.device}")
         interface = value.__cuda_array_interface__
-        _check_bits(np.dtype(interface["typestr"]), name, where)
+        check_bits(np.dtype(interface["typestr"]), name, where)
         sizes = tuple(interface["shape"])
         strides = interface.get("strides")
         if strides is not None and 0 not in sizes:
