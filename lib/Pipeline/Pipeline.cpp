@@ -144,8 +144,7 @@ void blockscale::addCPULowerStage(OpPassManager &pm) {
   math::MathExpandOpsPassOptions expand;
   expand.opMnemonics = {"rsqrt"}; // No function of libm.
   pm.addPass(math::createMathExpandOpsPass(expand));
-  // Of vectors, an element at a time.
-  pm.addPass(createConvertMathToLibmPass());
+  pm.addPass(createCallMathLibraryPass());
   addConvertToLLVMPasses(pm);
   pm.addPass(cpu::createLowerParallelCallsPass());
   pm.addPass(createEmitEntriesPass());

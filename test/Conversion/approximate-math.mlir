@@ -34,3 +34,19 @@ func.func @wide(%x: f64) -> f64 {
   %a = math.exp %x : f64
   return %a : f64
 }
+
+// -----
+
+// Questions and choices are comparisons on every target.
+// CHECK-LABEL: func.func @questions
+// CHECK-NOT: math.{{is|clampf|sincos}}
+// CHECK: return
+func.func @questions(%x: f32, %y: vector<4xbf16>) -> (i1, i1, vector<4xi1>, vector<4xi1>, f32, f32, f32) {
+  %a = math.isnan %x : f32
+  %b = math.isinf %x : f32
+  %c = math.isfinite %y : vector<4xbf16>
+  %d = math.isnormal %y : vector<4xbf16>
+  %e = math.clampf %x to [%x, %x] : f32
+  %f, %g = math.sincos %x : f32
+  return %a, %b, %c, %d, %e, %f, %g : i1, i1, vector<4xi1>, vector<4xi1>, f32, f32, f32
+}

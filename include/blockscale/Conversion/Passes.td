@@ -31,7 +31,8 @@ def ApproximateMathPass : Pass<"blockscale-approximate-math"> {
     polynomial approximations, good to a few units in the last place except
     where the result is subnormal: the epilogues of gelu and silu stay free of
     calls (rule matmul_c5). With `all`, so do the others, whose approximations
-    are far less accurate.
+    are far less accurate. isnan, isinf, isfinite and isnormal become
+    comparisons, clampf a maximum and a minimum, sincos sin and cos.
   }];
   let options = [
     Option<"all", "all", "bool", /*default=*/"false",
@@ -40,6 +41,20 @@ def ApproximateMathPass : Pass<"blockscale-approximate-math"> {
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
     "::mlir::vector::VectorDialect"
+  ];
+}
+
+def CallMathLibraryPass : Pass<"blockscale-call-math-library", "::mlir::ModuleOp"> {
+  let summary = "call libm for the functions that it has";
+  let description = [{
+    Before: math operations on scalars and vectors of f32 and f64. After: calls
+    of libm, an element at a time, and those operations that are instructions:
+    absf, absi, copysign, ctlz, cttz, ctpop, fma, sqrt. fpowi is pow in f64.
+    Anything else is an error at its line.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect"
   ];
 }
 
