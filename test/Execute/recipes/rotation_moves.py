@@ -115,16 +115,52 @@ for trial in range(3):
         f"outs(%e : {t}) dimensions = [{axis}]\n  "
     add(make("rows", f"{along}%r = arith.mulf %xr, %b : {t}", more=[("v", vector)]),
         lambda x, v, a=axis: x * np.expand_dims(v, a), CLOSE)
+    # The same as linalg.generic: by a vector, by a broadcast that is one, by a
+    # scalar; the rotated tensor first or second, multiplied or divided.
+    dims = ", ".join(f"d{i}" for i in range(rank))
+    others = ", ".join(f"d{i}" for i in range(rank) if i != axis)
+    loops = ", ".join(['"parallel"'] * rank)
+
+    def generic(body, ins, types, maps, result="%r", init="%g"):
+        names = ", ".join(f"%p{i}: f32" for i in range(len(maps))) + ", %o: f32"
+        text = ", ".join(f"affine_map<({dims}) -> ({m})>" for m in [*maps, dims])
+        return (f"{init} = tensor.empty() : {t}\n  {result} = linalg.generic {{indexing_maps = [{text}], "
+                f"iterator_types = [{loops}]}} ins({ins} : {types}) outs({init} : {t}) {{\n  ^bb0({names}):\n"
+                f"    {body}\n    linalg.yield %m : f32\n  }} -> {t}")
+
+    vt = tensor(vector.shape)
+    multiply, back = "%m = arith.mulf %p0, %p1 : f32", "%m = arith.mulf %p1, %p0 : f32"
+    divide, inverted = "%m = arith.divf %p0, %p1 : f32", "%m = arith.divf %p1, %p0 : f32"
+    add(make("generic_rows", generic(multiply, "%xr, %v", f"{t}, {vt}", [dims, others]), more=[("v", vector)]),
+        lambda x, v, a=axis: x * np.expand_dims(v, a), CLOSE)
+    add(make("generic_rows_first", generic(back, "%v, %xr", f"{vt}, {t}", [others, dims]), more=[("v", vector)]),
+        lambda x, v, a=axis: x * np.expand_dims(v, a), CLOSE)
+    add(make("generic_divided", generic(divide, "%xr, %v", f"{t}, {vt}", [dims, others]), more=[("v", vector)]),
+        lambda x, v, a=axis: x / np.expand_dims(v, a), CLOSE)
+    add(make("generic_scalar", constant.replace(f"dense<{factor}> : {t}", f"{factor} : f32") +
+             generic("%m = arith.mulf %p0, %f : f32", "%xr", t, [dims])),
+        lambda x, y, f=factor: x * np.float32(f), EXACT)
+    stretch = generic("%m = arith.mulf %p0, %p0 : f32", "%v", vt, [others], "%b", "%h") + "\n  "
+    add(make("generic_stretched", stretch + generic(multiply, "%xr, %b", f"{t}, {t}", [dims, dims]),
+             more=[("v", vector)]), lambda x, v, a=axis: x * np.expand_dims(v * v, a), CLOSE)
+    add(make("square_of_stretched", f"{along}%q = arith.mulf %b, %b : {t}\n  %r = arith.mulf %xr, %q : {t}",
+             more=[("v", vector)]), lambda x, v, a=axis: x * np.expand_dims(v * v, a), CLOSE)
+    add(make("generic_varies", generic(multiply, "%xr, %y", f"{t}, {t}", [dims, dims]), more=[("y", y)]),
+        lambda x, y: x * y, EXACT, "is not known to be equal along")
+    add(make("generic_divisor", generic(inverted, "%xr, %v", f"{t}, {vt}", [dims, others]), more=[("v", vector)]),
+        lambda x, v, a=axis: np.expand_dims(v, a) / x, EXACT, "is not known to be equal along")
+    add(make("generic_sum", generic("%m = arith.addf %p0, %p1 : f32", "%xr, %v", f"{t}, {vt}", [dims, others]),
+             more=[("v", vector)]), lambda x, v, a=axis: x + np.expand_dims(v, a), EXACT, "is not one multiplication")
     splat = f"%i = arith.constant 0 : index\n  %s = tensor.extract %v[%i] : tensor<1xf32>\n  " \
         f"%f = tensor.splat %s : {t}\n  "
     add(make("splat", f"{splat}%r = arith.divf %xr, %f : {t}", more=[("v", np.full(1, 3, np.float32))]),
         lambda x, v: x / np.float32(3), CLOSE)
 
     # What blocks.
-    add(make("varies", f"%r = arith.mulf %xr, %y : {t}", more=[("y", y)]), lambda x, y: x * y, EXACT, "varies along")
+    add(make("varies", f"%r = arith.mulf %xr, %y : {t}", more=[("y", y)]), lambda x, y: x * y, EXACT, "is not known to be equal along")
     add(make("one", f"%r = arith.addf %xr, %y : {t}", more=[("y", y)]), lambda x, y: x + y, EXACT, "is not rotated alike")
     add(make("divisor", f"{constant}%r = arith.divf %f, %xr : {t}"),
-        lambda x, y, f=factor: np.float32(f) / x, EXACT, "varies along")
+        lambda x, y, f=factor: np.float32(f) / x, EXACT, "is not known to be equal along")
     add(make("relu", f"%f = arith.constant dense<0.0> : {t}\n  %r = arith.maximumf %xr, %f : {t}"),
         lambda x, y: np.maximum(x, 0), EXACT, "is not linear")
     add(make("twice", f"%r = arith.mulf %xr, %xr : {t}"), lambda x, y: x * x, EXACT, "has other uses")

@@ -37,6 +37,13 @@ static bool hasKnownStride(Type type, int64_t axis) {
                                  ShapedType::isDynamic);
 }
 
+/// Whether each element of the result is computed from elements alone, not from
+/// where it is or from others.
+static bool isElementwise(linalg::GenericOp op) {
+  return op.getNumLoops() == op.getNumParallelLoops() &&
+         !op.hasIndexSemantics();
+}
+
 /// Whether all elements along `axis` are equal.
 static bool isEqualAlong(Value value, int64_t axis) {
   DenseElementsAttr constant;
@@ -45,8 +52,53 @@ static bool isEqualAlong(Value value, int64_t axis) {
   if (value.getDefiningOp<tensor::SplatOp>() ||
       value.getDefiningOp<linalg::FillOp>())
     return true;
-  auto broadcast = value.getDefiningOp<linalg::BroadcastOp>();
-  return broadcast && llvm::is_contained(broadcast.getDimensions(), axis);
+  Operation *op = value.getDefiningOp();
+  if (auto broadcast = dyn_cast_or_null<linalg::BroadcastOp>(op))
+    return llvm::is_contained(broadcast.getDimensions(), axis);
+  // The same function of what is equal along the axis.
+  if (auto generic = dyn_cast_or_null<linalg::GenericOp>(op)) {
+    auto isEqual = [&](OpOperand &operand) {
+      AffineMap map = generic.getMatchingIndexingMap(&operand);
+      return !map.isFunctionOfDim(axis) ||
+             (map.isIdentity() && isEqualAlong(operand.get(), axis));
+    };
+    OpOperand *init =
+        generic.getDpsInitOperand(cast<OpResult>(value).getResultNumber());
+    return isElementwise(generic) &&
+           generic.getMatchingIndexingMap(init).isIdentity() &&
+           llvm::all_of(generic->getOpOperands(), [&](OpOperand &operand) {
+             return !generic.payloadUsesValueFromOperand(&operand) ||
+                    isEqual(operand);
+           });
+  }
+  return op && op->hasTrait<OpTrait::Elementwise>() &&
+         llvm::all_of(op->getOperands(), [&](Value operand) {
+           return isEqualAlong(operand, axis);
+         });
+}
+
+/// The multiplication or division that `op` does for each element of its
+/// result, and does nothing else; null if it does.
+static Operation *productOf(linalg::GenericOp op) {
+  if (op.getNumDpsInits() != 1 || op->getNumResults() != 1 ||
+      !isElementwise(op) || !op.getIndexingMapsArray().back().isIdentity() ||
+      op.getBody()->getOperations().size() != 2)
+    return nullptr;
+  Operation *product = &op.getBody()->front();
+  bool isYielded =
+      op.getBody()->getTerminator()->getOperand(0).getDefiningOp() == product;
+  return isYielded && isa<arith::MulFOp, arith::DivFOp>(product) ? product
+                                                                 : nullptr;
+}
+
+/// The operand of `op` that operand `index` of its product is, or null for
+/// what is defined elsewhere and so the same for all elements.
+static OpOperand *factorOf(linalg::GenericOp op, Operation *product,
+                           unsigned index) {
+  auto argument = dyn_cast<BlockArgument>(product->getOperand(index));
+  return argument && argument.getOwner() == op.getBody()
+             ? op.getMatchingOpOperand(argument)
+             : nullptr;
 }
 
 namespace {
@@ -170,6 +222,50 @@ template <typename OpTy> struct MoveThroughFactor : OpRewritePattern<OpTy> {
   }
 };
 
+/// The same where the product is the body of a linalg.generic: f is indexed
+/// without the axis, or equal along it, or a scalar from outside.
+struct MoveThroughGeneric : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    Operation *product = productOf(op);
+    if (!product)
+      return rewriter.notifyMatchFailure(op, "no product");
+    for (unsigned rotated : {0, 1}) {
+      if (rotated == 1 && isa<arith::DivFOp>(product))
+        break;
+      OpOperand *x = factorOf(op, product, rotated);
+      RotateOp rotate =
+          x && op.isDpsInput(x) && op.getMatchingIndexingMap(x).isIdentity()
+              ? movableRotation(op, x->getOperandNumber())
+              : RotateOp();
+      if (!rotate || rotate.getType() != op->getResult(0).getType() ||
+          !isEqual(op, factorOf(op, product, 1 - rotated),
+                   rotate.getRotationAxis()))
+        continue;
+      rewriter.setInsertionPoint(op);
+      IRMapping mapping;
+      mapping.map(x->get(), rotate.getSource());
+      Operation *copy = rewriter.clone(*op, mapping);
+      rewriter.replaceOp(op, rotateLike(rewriter, rotate, copy->getResult(0),
+                                        rotate.getRotationAxis()));
+      return success();
+    }
+    return rewriter.notifyMatchFailure(op, "no factor equal along the axis");
+  }
+
+private:
+  static bool isEqual(linalg::GenericOp op, OpOperand *factor, int64_t axis) {
+    if (!factor)
+      return true;
+    AffineMap map = op.getMatchingIndexingMap(factor);
+    if (!map.isFunctionOfDim(axis))
+      return true;
+    return map.isIdentity() && isEqualAlong(factor->get(), axis);
+  }
+};
+
 } // namespace
 
 std::string blockscale::whyBlocked(RotateOp rotate, Operation *user) {
@@ -185,7 +281,15 @@ std::string blockscale::whyBlocked(RotateOp rotate, Operation *user) {
   if (isa<arith::AddFOp, arith::SubFOp, linalg::AddOp, linalg::SubOp>(user))
     return "whose other operand is not rotated alike";
   if (isa<arith::MulFOp, arith::DivFOp, linalg::MulOp, linalg::DivOp>(user))
-    return "whose other operand varies along the rotated axis";
+    return "whose other operand is not known to be equal along the rotated "
+           "axis";
+  if (auto generic = dyn_cast<linalg::GenericOp>(user))
+    return productOf(generic)
+               ? "whose factor is not known to be equal along the rotated "
+                 "axis, "
+                 "or which indexes the rotated tensor by another map than the "
+                 "identity"
+               : "whose body is not one multiplication or division";
   return "which is not linear";
 }
 
@@ -197,6 +301,6 @@ void blockscale::populateRotationMotionPatterns(RewritePatternSet &patterns) {
            MoveThroughSum<arith::AddFOp>, MoveThroughSum<arith::SubFOp>,
            MoveThroughSum<linalg::AddOp>, MoveThroughSum<linalg::SubOp>,
            MoveThroughFactor<arith::MulFOp>, MoveThroughFactor<arith::DivFOp>,
-           MoveThroughFactor<linalg::MulOp>, MoveThroughFactor<linalg::DivOp>>(
-          patterns.getContext());
+           MoveThroughFactor<linalg::MulOp>, MoveThroughFactor<linalg::DivOp>,
+           MoveThroughGeneric>(patterns.getContext());
 }

@@ -10,10 +10,36 @@ func.func @not_linear(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
 // -----
 
 func.func @varying_factor(%x: tensor<8x64xf32>, %f: tensor<8x64xf32>) -> tensor<8x64xf32> {
-  // expected-remark @+1 {{rotation by 16 does not move through 'arith.mulf', whose other operand varies along the rotated axis}}
+  // expected-remark @+1 {{rotation by 16 does not move through 'arith.mulf', whose other operand is not known to be equal along the rotated axis}}
   %a = blockscale.rotate %x {size = 16} : tensor<8x64xf32>
   %t = arith.mulf %a, %f : tensor<8x64xf32>
   return %t : tensor<8x64xf32>
+}
+
+// -----
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#swap = affine_map<(d0, d1) -> (d1, d0)>
+func.func @varying_generic(%x: tensor<64x64xf32>, %f: tensor<64x64xf32>, %g: tensor<64x64xf32>, %h: tensor<64x64xf32>)
+    -> (tensor<64x64xf32>, tensor<64x64xf32>) {
+  %e = tensor.empty() : tensor<64x64xf32>
+  // expected-remark @+1 {{rotation by 16 does not move through 'linalg.generic', whose factor is not known to be equal along the rotated axis, or which indexes the rotated tensor by another map than the identity}}
+  %a = blockscale.rotate %x {size = 16} : tensor<64x64xf32>
+  %t = linalg.generic {indexing_maps = [#id, #swap, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%a, %f : tensor<64x64xf32>, tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %m = arith.mulf %p, %q : f32
+    linalg.yield %m : f32
+  } -> tensor<64x64xf32>
+  // expected-remark @+1 {{rotation by 16 does not move through 'linalg.generic', whose body is not one multiplication or division}}
+  %b = blockscale.rotate %g {size = 16} : tensor<64x64xf32>
+  %u = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%b, %h : tensor<64x64xf32>, tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %m = arith.maximumf %p, %q : f32
+    linalg.yield %m : f32
+  } -> tensor<64x64xf32>
+  return %t, %u : tensor<64x64xf32>, tensor<64x64xf32>
 }
 
 // -----

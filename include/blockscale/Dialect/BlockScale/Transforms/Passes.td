@@ -60,7 +60,8 @@ def FuseRotationsPass : Pass<"blockscale-fuse-rotations"> {
     | `(x R) * f`, `(x R) / f`, f equal along the axis | `(x * f) R` | same bits where f is a power of two, in range |
     | `scaled_matmul` of x R and w R, both plain | of x and w | unless `remove-pairs=false` |
 
-    Where nothing is said, both are equal in real arithmetic, and differ by the
+    Products may be written by arith, by linalg.mul and linalg.div, or as the
+    body of a linalg.generic. Where nothing is said, both are equal in real arithmetic, and differ by the
     roundings of the rotations that went. A remark says why a rotation stays:
     something that is not linear, another user, an axis that is reshaped. None
     moves into a loop.
