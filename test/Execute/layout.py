@@ -65,4 +65,18 @@ for batch, rows, cols in [(1, 1, 1), (1, 128, 4), (2, 129, 5), (3, 127, 3),
     dirty = np.where(tiled(np.ones_like(scales)) == 1, memory, 0x7F)
     same(f"{name} from dirty padding",
          library.untile(dirty.astype(np.uint8)).view(np.uint8), scales)
-finish(at_least=3 + 8 * 4)
+# A chain with readers between: one conversion, whatever layout products ask for.
+linear, tiles = "tensor<130x6xf8E4M3FN>", "tensor<130x6xf8E4M3FN, #blockscale.tiled_128x4>"
+library = compile(f"""
+func.func @chain(%s: {linear}) -> ({tiles}, {linear}, {tiles}) {{
+  %a = blockscale.relayout %s : {linear} -> {tiles}
+  %b = blockscale.relayout %a : {tiles} -> {linear}
+  %c = blockscale.relayout %b : {linear} -> {tiles}
+  return %a, %b, %c : {tiles}, {linear}, {tiles}
+}}""")
+scales = random.integers(0, 127, (130, 6), np.uint8)
+first, back, last = (np.asarray(r).view(np.uint8) for r in library.chain(scales))
+same("chain: tiles", first.reshape(1, -1), tiled(scales[None]))
+same("chain: back", back, scales)
+same("chain: tiles again", last, first)
+finish(at_least=6 + 8 * 4)

@@ -118,15 +118,29 @@ void ChooseLayoutsPass::runOnOperation() {
       for (OpOperand &use : MutableOperandRange(mutableScales))
         use.set(inWishedLayout(use.get()));
   });
-  // Chains of conversions become one, those without users or effect go.
+  // Chains of conversions become one, those without users or effect go, and
+  // equal ones are done once, where the scales are made.
   SmallVector<RelayoutOp> remaining;
   getOperation()->walk([&](RelayoutOp op) { remaining.push_back(op); });
   for (RelayoutOp op : remaining)
     op.getSourceMutable().assign(withoutRelayout(op.getSource()));
+  DenseMap<std::pair<Value, Type>, RelayoutOp> made;
   for (RelayoutOp op : llvm::reverse(remaining)) {
-    if (op.getSource().getType() == op.getResult().getType())
-      op.getResult().replaceAllUsesWith(op.getSource());
-    if (op->use_empty())
+    Value source = op.getSource(), result = op.getResult();
+    if (source.getType() == result.getType())
+      result.replaceAllUsesWith(source);
+    if (op->use_empty()) {
       op->erase();
+      continue;
+    }
+    auto [first, isFirst] = made.try_emplace({source, result.getType()}, op);
+    if (isFirst)
+      continue;
+    OpBuilder builder(op);
+    builder.setInsertionPointAfterValue(source);
+    first->second->moveBefore(builder.getInsertionBlock(),
+                              builder.getInsertionPoint());
+    result.replaceAllUsesWith(first->second.getResult());
+    op->erase();
   }
 }

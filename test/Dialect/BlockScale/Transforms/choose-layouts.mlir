@@ -127,3 +127,61 @@ func.func @chain(%s: tensor<8x2xf8E8M0FNU>) -> tensor<8x2xf8E8M0FNU, #blockscale
   %c = blockscale.relayout %b : tensor<8x2xf8E8M0FNU> -> tensor<8x2xf8E8M0FNU, #blockscale.tiled_128x4>
   return %c : tensor<8x2xf8E8M0FNU, #blockscale.tiled_128x4>
 }
+
+// -----
+
+// With consumers between, in other blocks too, each layout is made once, from
+// what there was first.
+// CHECK-LABEL: func @consumers_between
+//  CHECK-SAME: %[[S:[a-z0-9]+]]: tensor<8x2xf8E8M0FNU>
+//       CHECK: %[[T:.*]] = blockscale.relayout %[[S]] : tensor<8x2xf8E8M0FNU> -> tensor<8x2xf8E8M0FNU, #blockscale.tiled_128x4>
+//   CHECK-NOT: blockscale.relayout
+//       CHECK: blockscale.scaled_matmul lhs(%{{.*}}, %[[T]] :
+//       CHECK: scf.if
+//       CHECK:   scf.yield %[[T]]
+//       CHECK:   scf.yield %[[T]]
+//       CHECK: return %{{.*}}, %[[T]], %[[S]], %{{.*}}
+// LINEAR-LABEL: func @consumers_between
+//  LINEAR-SAME: %[[S:[a-z0-9]+]]: tensor<8x2xf8E8M0FNU>
+//       LINEAR: %[[T:.*]] = blockscale.relayout %[[S]]
+//   LINEAR-NOT: blockscale.relayout
+//       LINEAR: blockscale.scaled_matmul lhs(%{{.*}}, %[[S]] :
+#mxfp4 = #blockscale.format<mxfp4>
+!tiles = tensor<8x2xf8E8M0FNU, #blockscale.tiled_128x4>
+func.func @consumers_between(%s: tensor<8x2xf8E8M0FNU>, %q: tensor<8x64xf4E2M1FN>, %w: tensor<16x64xf32>, %c: i1)
+    -> (tensor<8x16xf32>, !tiles, tensor<8x2xf8E8M0FNU>, !tiles) {
+  %a = blockscale.relayout %s : tensor<8x2xf8E8M0FNU> -> !tiles
+  %b = blockscale.relayout %a : !tiles -> tensor<8x2xf8E8M0FNU>
+  %d = blockscale.relayout %b : tensor<8x2xf8E8M0FNU> -> !tiles
+  %y = blockscale.scaled_matmul lhs(%q, %d : tensor<8x64xf4E2M1FN>, !tiles as #mxfp4) rhs(%w : tensor<16x64xf32>)
+      : tensor<8x16xf32>
+  %e = scf.if %c -> !tiles {
+    %f = blockscale.relayout %s : tensor<8x2xf8E8M0FNU> -> !tiles
+    scf.yield %f : !tiles
+  } else {
+    %g = blockscale.relayout %b : tensor<8x2xf8E8M0FNU> -> !tiles
+    scf.yield %g : !tiles
+  }
+  return %y, %a, %b, %e : tensor<8x16xf32>, !tiles, tensor<8x2xf8E8M0FNU>, !tiles
+}
+
+// -----
+
+// Scales that are made as the product reads them are given back once.
+// CHECK-LABEL: func @given_back
+//       CHECK: %[[S:.*]] = blockscale.scale {{.*}} -> tensor<8x2xf8E8M0FNU, #blockscale.tiled_128x4>
+//       CHECK: %[[L:.*]] = blockscale.relayout %[[S]] {{.*}} -> tensor<8x2xf8E8M0FNU>
+//   CHECK-NOT: blockscale.relayout
+//       CHECK: return %{{.*}}, %[[L]], %[[S]], %[[L]]
+#mxfp4 = #blockscale.format<mxfp4>
+!tiles = tensor<8x2xf8E8M0FNU, #blockscale.tiled_128x4>
+func.func @given_back(%x: tensor<8x64xf32>, %w: tensor<16x64xf32>)
+    -> (tensor<8x16xf32>, tensor<8x2xf8E8M0FNU>, !tiles, tensor<8x2xf8E8M0FNU>) {
+  %s = blockscale.scale %x : tensor<8x64xf32> to #mxfp4 by #blockscale.scale_rule<floor> -> tensor<8x2xf8E8M0FNU>
+  %q = blockscale.quantize %x : tensor<8x64xf32> scales(%s : tensor<8x2xf8E8M0FNU>) to #mxfp4 -> tensor<8x64xf4E2M1FN>
+  %t = blockscale.relayout %s : tensor<8x2xf8E8M0FNU> -> !tiles
+  %l = blockscale.relayout %t : !tiles -> tensor<8x2xf8E8M0FNU>
+  %y = blockscale.scaled_matmul lhs(%q, %l : tensor<8x64xf4E2M1FN>, tensor<8x2xf8E8M0FNU> as #mxfp4)
+      rhs(%w : tensor<16x64xf32>) : tensor<8x16xf32>
+  return %y, %s, %t, %l : tensor<8x16xf32>, tensor<8x2xf8E8M0FNU>, !tiles, tensor<8x2xf8E8M0FNU>
+}
