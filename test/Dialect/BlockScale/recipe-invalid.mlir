@@ -98,3 +98,21 @@ func.func private @f() attributes {a = #blockscale.recipe<quest, fprop_w = #r>}
 #r = #blockscale.site<#blockscale.format<uint4> by #blockscale.scale_rule<minmax> rotate 128>
 // expected-error @+1 {{expects a format without zero points in fprop_w with masks = true, but got #blockscale.format<uint4>}}
 func.func private @f() attributes {a = #blockscale.recipe<quest, fprop_w = #r>}
+
+// -----
+
+// expected-error @+1 {{expects one value of held, but got two}}
+func.func private @f() attributes {a = #blockscale.recipe<ue5m3, held = 4, held = 8>}
+
+// -----
+
+#x = #blockscale.site<#blockscale.format<nvfp4> by #blockscale.scale_rule<two_level>>
+#y = #blockscale.site<plain>
+// expected-error @+1 {{expects one value of fprop_x, but got two}}
+func.func private @f() attributes {a = #blockscale.recipe<fprop_x = #x, fprop_w = #x, fprop_x = #y>}
+
+// -----
+
+#x = #blockscale.site<#blockscale.format<nvfp4> by #blockscale.scale_rule<two_level>>
+// expected-error @+1 {{expects backward before dgrad_w, which it would replace}}
+func.func private @f() attributes {a = #blockscale.recipe<te_nvfp4, dgrad_w = #x, backward = plain>}

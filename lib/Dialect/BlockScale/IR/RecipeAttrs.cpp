@@ -4,6 +4,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -132,6 +133,7 @@ struct RecipeDraft {
   SmallVector<SiteAttr, 6> sites;
   bool masks = false;
   int64_t heldPeriod = 0, lowRank = 0, balanceSteps = 0;
+  llvm::SmallSetVector<StringRef, 6> given;
 
   explicit RecipeDraft(MLIRContext *context) {
     sites.assign(6, SiteAttr::get(context, {}, {}, {}, 0, {}, false, false));
@@ -141,10 +143,25 @@ struct RecipeDraft {
         heldPeriod(recipe.getHeldPeriod()), lowRank(recipe.getLowRank()),
         balanceSteps(recipe.getBalanceSteps()) {}
 
+  /// An error if `key`, or what it stands for, has a value already.
+  ParseResult noteKey(AsmParser &parser, StringRef key, SMLoc location);
   /// The value of option `key`, after its `=`.
   ParseResult parseValue(AsmParser &parser, StringRef key, SMLoc location);
 };
 } // namespace
+
+ParseResult RecipeDraft::noteKey(AsmParser &parser, StringRef key,
+                                 SMLoc location) {
+  if (!given.insert(key))
+    return parser.emitError(location, "expects one value of ")
+           << key << ", but got two";
+  if (key == "backward")
+    for (StringRef other : given)
+      if (other.starts_with("dgrad_") || other.starts_with("wgrad_"))
+        return parser.emitError(location, "expects backward before ")
+               << other << ", which it would replace";
+  return success();
+}
 
 ParseResult RecipeDraft::parseValue(AsmParser &parser, StringRef key,
                                     SMLoc location) {
@@ -210,6 +227,7 @@ Attribute RecipeAttr::parse(AsmParser &parser, Type) {
       }
       draft = RecipeDraft(preset);
     } else if ((!first && parser.parseEqual()) ||
+               draft.noteKey(parser, key, location) ||
                draft.parseValue(parser, key, location)) {
       return {};
     }

@@ -5,6 +5,7 @@
 
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -49,11 +50,23 @@ static constexpr ProductText kProducts[] = {
     {LinearRole::Wgrad, "dw", "dy^T", "x", "M"},
 };
 
+/// The name of a site's rule. Of equal rules, text() takes the one that is
+/// named after its two levels: not where there is no tensor scale.
+static std::string ruleOf(SiteAttr site) {
+  std::string text = site.getRule().getValue().text();
+  if (site.getFormat().hasTensorScale())
+    return text;
+  return llvm::StringSwitch<std::string>(text)
+      .Case("two_level", "reciprocal")
+      .Case("torchao_two_level", "absmax")
+      .Default(text);
+}
+
 SiteText::SiteText(SiteAttr site) {
   format = site.isPlain() ? "plain" : site.getFormat().getValue().text();
   if (site.getReuse())
     format += site.isPlain() ? " (of the forward values)" : " (again)";
-  rule = site.isPlain() ? "-" : site.getRule().getValue().text();
+  rule = site.isPlain() ? "-" : ruleOf(site);
   rounding = site.isPlain() ? "-"
              : site.getRounding()
                  ? stringifyRounding(site.getRounding().getValue()).str()

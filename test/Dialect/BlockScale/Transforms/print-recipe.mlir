@@ -1,6 +1,7 @@
 // RUN: blockscale-opt %s --blockscale-print-recipe="dot=%t.dot" -o /dev/null 2>&1 | FileCheck %s
 // RUN: FileCheck %s --check-prefix=DOT < %t.dot
 // RUN: blockscale-opt %s --blockscale-print-recipe="preset=quartet" -o /dev/null 2>&1 | FileCheck %s --check-prefix=PRESET
+// RUN: blockscale-opt %s --blockscale-print-recipe="preset=nf4" -o /dev/null 2>&1 | FileCheck %s --check-prefix=NF4
 // RUN: not blockscale-opt %s --blockscale-print-recipe="preset=fp5" -o /dev/null 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
 //      CHECK: recipe te_nvfp4
@@ -22,6 +23,9 @@
 
 // PRESET: recipe quartet, masked gradients
 // PRESET: dgrad_w  | mxfp4 (again) | floor, pre_multiplier = 0.75 | stochastic   | H32 seeded signs |
+
+// A rule has the name that fits the format.
+// NF4: fprop_w  | nf4    | absmax     | nearest_even |
 
 // UNKNOWN: expects the name of a recipe or all, but got fp5
 
