@@ -24,7 +24,8 @@ ROWS, COLS = 16384, 8192
 def entry(name, fmt="nvfp4", held=False, tiled=True, rotate=0,
           rounding="nearest_even"):
     layout = ", #blockscale.tiled_128x4" if tiled else ""
-    x, q = f"tensor<{ROWS}x{COLS}xbf16>", f"tensor<{ROWS}x{COLS}xf4E2M1FN>"
+    element = "f8E4M3FN" if fmt == "mxfp8_e4m3" else "f4E2M1FN"
+    x, q = f"tensor<{ROWS}x{COLS}xbf16>", f"tensor<{ROWS}x{COLS}x{element}>"
     if fmt == "nvfp4":
         shape = f"{ROWS}x{COLS // 16}"
         scales = f"tensor<{shape}xf8E4M3FN{layout}>"
@@ -61,6 +62,9 @@ CASES = {
     "nvfp4_held_linear": (dict(held=True, tiled=False), "a", 2.5625),
     "nvfp4_stochastic": (dict(held=True, rounding="stochastic"), "as", 2.5625),
     "mxfp4": (dict(fmt="mxfp4"), "", 2.53125),
+    "mxfp8_e4m3": (dict(fmt="mxfp8_e4m3"), "", 3.03125),
+    "mxfp8_e4m3_stochastic": (dict(fmt="mxfp8_e4m3", rounding="stochastic"),
+                              "s", 3.03125),
     "rotate16_nvfp4": (dict(held=True, rotate=16), "a", 2.5625),
     "rotate32_nvfp4": (dict(held=True, rotate=32), "a", 2.5625),
     "rotate128_nvfp4": (dict(held=True, rotate=128), "a", 2.5625),

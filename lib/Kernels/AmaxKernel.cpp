@@ -97,9 +97,9 @@ static int64_t lanesOfAmax(const KernelSet &kernelSet,
                            const std::optional<Rotation> &rotation) {
   if (kernelSet.itemSize() == ItemSize::Row)
     return rotation ? rotation->size : kAmaxLanes;
-  return rotation
-             ? std::min(rotation->size, kernelSet.threadOps().itemColumns())
-             : kAmaxChunk;
+  return rotation ? std::min(rotation->size,
+                             kernelSet.threadOps().itemColumns(rotation->size))
+                  : kAmaxChunk;
 }
 
 static func::FuncOp amaxKernel(KernelSet &kernelSet, Location loc,

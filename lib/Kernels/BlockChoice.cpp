@@ -121,7 +121,7 @@ Candidate<Value> BlockChoice::choose(OpBuilder &builder, Location loc,
                                      const BlockRows &block) const {
   IRValueBuilder b(builder, loc);
   std::vector<Candidate<Value>> choices =
-      candidates(b, format, rule, measure(builder, loc, block), level);
+      ops.scaleCandidates(b, format, rule, measure(builder, loc, block), level);
   if (choices.size() == 1)
     return choices[0];
   SmallVector<Value> errors = overRows(

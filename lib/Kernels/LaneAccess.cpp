@@ -120,13 +120,14 @@ void kernels::storeCodes(IRValueBuilder &b, Value codes, Value buffer,
 }
 
 void kernels::storePackedCodes(IRValueBuilder &b, Value words, Value buffer,
-                               Value index, int64_t alignment) {
+                               Value index, unsigned width, int64_t alignment) {
   OpBuilder &builder = b.getBuilder();
   Location loc = b.getLoc();
   Value bytes = vector::BitCastOp::create(
       builder, loc, VectorType::get({4 * b.lanes(words)}, builder.getI8Type()),
       words);
-  index = IndexMath(builder, loc).div(index, 2);
+  if (width == 4)
+    index = IndexMath(builder, loc).div(index, 2);
   vector::StoreOp::create(builder, loc, bytes, buffer, ValueRange{index},
                           /*nontemporal=*/false, llvm::MaybeAlign(alignment));
 }

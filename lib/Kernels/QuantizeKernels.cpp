@@ -76,6 +76,7 @@ LowerQuantize::matchAndRewrite(QuantizeOp op, OpAdaptor adaptor,
       args.types(),
       [&](OpBuilder &builder, Location loc, Value begin, Value end,
           ValueRange args) {
+        const ThreadOps &ops = kernelSet.threadOps();
         std::pair<Value, Value> seedWords;
         if (seed)
           seedWords = loadSeed(builder, loc, args[*seed]);
@@ -86,26 +87,32 @@ LowerQuantize::matchAndRewrite(QuantizeOp op, OpAdaptor adaptor,
                                   at.valid, walk.realAlignment);
               std::optional<Value> random;
               if (seed)
-                random =
-                    randomLanesAt(b, at.element, format.blockCols, seedWords);
-              Value codes;
+                random = randomLanesAt(b, ops, at.element, format.blockCols,
+                                       seedWords);
+              std::optional<Value> tensor, zero;
+              Value by;
               if (factors) {
-                Value factor = loadReal(b, args[*factors], at.factor);
-                codes = encodeByFactor(b, format, x, factor, rounding, random);
+                by = loadReal(b, args[*factors], at.factor);
               } else {
-                std::optional<Value> tensor, zero;
                 if (tensorScale)
                   tensor = firstReal(b, args[*tensorScale]);
                 if (zeros)
                   zero = loadZero(b, format,
                                   loadScalarCode(b, args[*zeros], at.factor));
-                Value scale = loadScalarCode(b, args[*scales], at.scale);
-                codes = encodeByScale(b, format, x,
-                                      divisor(b, format, scale, tensor), zero,
-                                      rounding, random);
+                by =
+                    divisor(b, format,
+                            loadScalarCode(b, args[*scales], at.scale), tensor);
               }
-              storeCodes(b, codes, args[elements], at.element,
-                         format.element.width(), walk.elementAlignment);
+              Value y = scaledLanes(b, format, x, by, factors.has_value());
+              unsigned width = format.element.width();
+              if (Value packed =
+                      ops.packedCodes(b, format.element, y, rounding, random))
+                return storePackedCodes(b, packed, args[elements], at.element,
+                                        width, walk.elementAlignment);
+              Value codes = encodeScaled(b, format, y, zero ? *zero : b.i32(0),
+                                         rounding, random);
+              storeCodes(b, codes, args[elements], at.element, width,
+                         walk.elementAlignment);
             });
       });
   kernelSet.launch(rewriter, loc, kernel,

@@ -125,7 +125,7 @@ static Value butterfliesOf(IRValueBuilder &b, const ThreadOps &ops,
   Value x = ops.widened(b, loaded);
   if (!rotation.inverse)
     x = flip(b, x, signBits);
-  x = butterflies(b, x, std::min(size, lanes));
+  x = ops.butterfliesOfLanes(b, x, std::min(size, lanes));
   for (int64_t h = lanes; h < size; h *= 2) {
     Value isSecond = arith::CmpIOp::create(
         b.getBuilder(), b.getLoc(), arith::CmpIPredicate::ne,

@@ -3,7 +3,6 @@
 #include "RowWalk.h"
 
 #include "blockscale/Conversion/StorageTypes.h"
-#include "blockscale/Numerics/Philox.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -89,11 +88,12 @@ std::pair<Value, Value> kernels::loadSeed(OpBuilder &builder, Location loc,
   return splitWords(builder, loc, wide);
 }
 
-Value kernels::randomLanesAt(IRValueBuilder &b, Value element, int64_t lanes,
+Value kernels::randomLanesAt(IRValueBuilder &b, const ThreadOps &ops,
+                             Value element, int64_t lanes,
                              std::pair<Value, Value> seedWords) {
   OpBuilder &builder = b.getBuilder();
   Value index = arith::IndexCastOp::create(builder, b.getLoc(),
                                            builder.getI64Type(), element);
   auto [low, high] = splitWords(builder, b.getLoc(), index);
-  return randomLanes(b, low, high, lanes, seedWords.first, seedWords.second);
+  return ops.randomBits(b, low, high, lanes, seedWords.first, seedWords.second);
 }

@@ -5,6 +5,7 @@
 
 #include "blockscale/Kernels/HostSide.h"
 #include "blockscale/Kernels/LaneAccess.h"
+#include "blockscale/Kernels/ThreadOps.h"
 
 namespace blockscale::kernels {
 
@@ -59,7 +60,8 @@ std::pair<mlir::Value, mlir::Value>
 loadSeed(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value buffer);
 
 /// The random lanes of the elements from index `element` on (random_c2).
-mlir::Value randomLanesAt(IRValueBuilder &b, mlir::Value element, int64_t lanes,
+mlir::Value randomLanesAt(IRValueBuilder &b, const ThreadOps &ops,
+                          mlir::Value element, int64_t lanes,
                           std::pair<mlir::Value, mlir::Value> seedWords);
 
 } // namespace blockscale::kernels

@@ -19,7 +19,7 @@ ScaleItems ScaleItems::make(const KernelSet &kernelSet, const Format &format,
   }
   if (format.blockRows != 1)
     return items;
-  int64_t wanted = kernelSet.threadOps().itemColumns();
+  int64_t wanted = kernelSet.threadOps().itemColumns(rotation);
   while (2 * items.groupCols <= wanted && cols % (2 * items.groupCols) == 0)
     items.groupCols *= 2;
   items.itemsMeet = rotation > items.groupCols;
@@ -64,15 +64,20 @@ void ScaleKernel::emitElements(IRValueBuilder &b, ArrayRef<BlockState> blocks,
               at.mul(block.blockCol, format.blockCols));
           std::optional<Value> random;
           if (target.seed)
-            random = randomLanesAt(b, index, format.blockCols, seedWords);
+            random = randomLanesAt(b, choice.ops, index, format.blockCols,
+                                   seedWords);
           Value y = scaledLanes(b, format, x, by, target.byFactor);
-          if (block.rows.loaded)
-            if (Value packed = choice.ops.packedCodes(
-                    b, format.element, y, target.rounding, random)) {
-              words.push_back(packed);
-              firstIndex = firstIndex ? firstIndex : index;
+          if (Value packed = choice.ops.packedCodes(b, format.element, y,
+                                                    target.rounding, random)) {
+            if (!block.rows.loaded) {
+              storePackedCodes(b, packed, target.elements, index, width,
+                               target.blockAlignment);
               return {};
             }
+            words.push_back(packed);
+            firstIndex = firstIndex ? firstIndex : index;
+            return {};
+          }
           Value codes = encodeScaled(b, format, y, zero ? *zero : b.i32(0),
                                      target.rounding, random);
           storeCodes(b, codes, target.elements, index, width,
@@ -81,7 +86,7 @@ void ScaleKernel::emitElements(IRValueBuilder &b, ArrayRef<BlockState> blocks,
         });
   }
   if (!words.empty())
-    storePackedCodes(b, joinLanes(b, words), target.elements, firstIndex,
+    storePackedCodes(b, joinLanes(b, words), target.elements, firstIndex, width,
                      target.groupAlignment);
 }
 

@@ -130,7 +130,8 @@ SmallVector<Value> Simulation::overRows(OpBuilder &builder, Location loc,
           Value element =
               at.add(at.mul(at.add(block.firstRow, row), paddedCols),
                      at.mul(blockCol, format.blockCols));
-          random = randomLanesAt(b, element, format.blockCols, seedWords);
+          random = randomLanesAt(b, choice.ops, element, format.blockCols,
+                                 seedWords);
         }
         Value codes =
             byFactor

@@ -3,7 +3,8 @@
 #include "blockscale/Kernels/ThreadOps.h"
 #include "blockscale/Kernels/LaneAccess.h"
 
-#include "blockscale/Numerics/BlockScaling.h"
+#include "blockscale/Numerics/Hadamard.h"
+#include "blockscale/Numerics/Philox.h"
 
 using namespace mlir;
 using namespace blockscale;
@@ -28,6 +29,24 @@ Value ThreadOps::rounded(IRValueBuilder &b, Value x, Type element) const {
 Value ThreadOps::packedCodes(IRValueBuilder &, const ElementType &, Value,
                              Rounding, const std::optional<Value> &) const {
   return {};
+}
+
+Value ThreadOps::randomBits(IRValueBuilder &b, Value indexLow, Value indexHigh,
+                            int64_t count, Value seedLow,
+                            Value seedHigh) const {
+  return randomLanes(b, indexLow, indexHigh, count, seedLow, seedHigh);
+}
+
+std::vector<Candidate<Value>>
+ThreadOps::scaleCandidates(IRValueBuilder &b, const Format &format,
+                           const ScaleRule &rule, const Measure<Value> &measure,
+                           const TensorLevel<Value> &level) const {
+  return candidates(b, format, rule, measure, level);
+}
+
+Value ThreadOps::butterfliesOfLanes(IRValueBuilder &b, Value x,
+                                    int64_t size) const {
+  return butterflies(b, x, size);
 }
 
 Value ThreadOps::butterflyOfItems(IRValueBuilder &, Value, int64_t,

@@ -39,9 +39,9 @@ mlir::Value loadCodes(IRValueBuilder &b, mlir::Value buffer, mlir::Value index,
                       int64_t lanes, unsigned width, int64_t alignment = 0);
 void storeCodes(IRValueBuilder &b, mlir::Value codes, mlir::Value buffer,
                 mlir::Value index, unsigned width, int64_t alignment = 0);
-/// Words of eight packed 4-bit codes, at element `index`.
+/// Words of ThreadOps::packedCodes, codes of `width` bits, at element `index`.
 void storePackedCodes(IRValueBuilder &b, mlir::Value words, mlir::Value buffer,
-                      mlir::Value index, int64_t alignment);
+                      mlir::Value index, unsigned width, int64_t alignment);
 
 /// The alignment of every index that is a multiple of `step` elements of
 /// `bits` bits, in a buffer aligned to `bufferAlignment` bytes whose rows hold

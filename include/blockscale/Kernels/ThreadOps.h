@@ -9,8 +9,7 @@
 #define BLOCKSCALE_KERNELS_THREADOPS_H
 
 #include "blockscale/Conversion/IRValueBuilder.h"
-#include "blockscale/Numerics/Format.h"
-#include "blockscale/Numerics/ScaleRule.h"
+#include "blockscale/Numerics/BlockScaling.h"
 
 #include <optional>
 
@@ -22,8 +21,9 @@ public:
   virtual ~ThreadOps() = default;
 
   /// Columns that one item takes where items are blocks and neighbouring blocks
-  /// may share one.
-  virtual int64_t itemColumns() const { return 1; }
+  /// may share one, and where a rotation of `rotation` columns (1: none) comes
+  /// first.
+  virtual int64_t itemColumns(int64_t rotation) const { return 1; }
 
   /// The larger of |x| and `bitsSoFar` (f32 bits) in each lane, NaN left out.
   virtual Value foldAmax(IRValueBuilder &b, Value bitsSoFar, Value x) const;
@@ -34,11 +34,23 @@ public:
   virtual Value widened(IRValueBuilder &b, Value x) const;
   /// f32 lanes rounded to `element`, ties to even.
   virtual Value rounded(IRValueBuilder &b, Value x, mlir::Type element) const;
-  /// The codes of `y`, results of f32 arithmetic, as i32 words of eight 4-bit
-  /// elements; null where encodeElement and storeCodes are as good.
+  /// The codes of `y`, results of f32 arithmetic, as the i32 words that lie in
+  /// memory: eight of 4 bits or four of others in each. Null where
+  /// encodeElement and storeCodes are as good.
   virtual Value packedCodes(IRValueBuilder &b, const ElementType &type, Value y,
                             Rounding rounding,
                             const std::optional<Value> &random) const;
+  /// The 32 random bits of `count` neighbouring elements: see randomLanes.
+  virtual Value randomBits(IRValueBuilder &b, Value indexLow, Value indexHigh,
+                           int64_t count, Value seedLow, Value seedHigh) const;
+  /// The scales a block may take: see candidates.
+  virtual std::vector<Candidate<Value>>
+  scaleCandidates(IRValueBuilder &b, const Format &format,
+                  const ScaleRule &rule, const Measure<Value> &measure,
+                  const TensorLevel<Value> &level) const;
+  /// The butterflies of every `size` neighbouring lanes.
+  virtual Value butterfliesOfLanes(IRValueBuilder &b, Value x,
+                                   int64_t size) const;
   /// butterflyOfParts with the x of the item whose number differs in the bits
   /// of `mask`. All items of a warp get here together.
   virtual Value butterflyOfItems(IRValueBuilder &b, Value x, int64_t mask,

@@ -71,21 +71,27 @@ ValueOf<B> rotateLanes(B &b, ValueOf<B> x, const std::vector<int> &signs,
   return inverse ? applySigns(x) : x;
 }
 
-/// The same rotation across values: element i of every lane is rows[i], and
-/// the lanes are rotated side by side (an axis that is not innermost). Without
-/// signs; the same operations in the same order as rotateLanes.
+/// butterflies across values: element i of every lane is rows[i]. The same
+/// operations in the same order.
 template <typename B>
-std::vector<ValueOf<B>> rotateRows(B &b, std::vector<ValueOf<B>> rows) {
+void butterfliesOfRows(B &b, std::vector<ValueOf<B>> &rows, unsigned n) {
   using V = ValueOf<B>;
-  unsigned n = rows.size();
   for (unsigned h = 1; h < n; h *= 2)
-    for (unsigned i = 0; i < n; ++i)
+    for (unsigned i = 0; i < rows.size(); ++i)
       if (!(i & h)) {
         V sum = b.fadd(rows[i + h], rows[i]);
         rows[i + h] = b.fsub(rows[i], rows[i + h]);
         rows[i] = sum;
       }
-  for (V &row : rows)
+}
+
+/// The same rotation across values: the lanes are rotated side by side (an axis
+/// that is not innermost). Without signs.
+template <typename B>
+std::vector<ValueOf<B>> rotateRows(B &b, std::vector<ValueOf<B>> rows) {
+  unsigned n = rows.size();
+  butterfliesOfRows(b, rows, n);
+  for (ValueOf<B> &row : rows)
     row = b.fmul(row, b.f32(rotationFactor(n)));
   return rows;
 }

@@ -11,14 +11,14 @@ using llvm::StringRef;
 // PTX 8.8 is the first with every Blackwell chip of this table; older chips
 // take the oldest that has their instructions, for older drivers.
 static constexpr Chip kChips[] = {
-    {"sm_80", "+ptx78", 163 * 1024, 108, false, false, false},
-    {"sm_86", "+ptx78", 99 * 1024, 84, false, false, false},
-    {"sm_89", "+ptx81", 99 * 1024, 128, false, false, false},
-    {"sm_90", "+ptx80", 227 * 1024, 132, false, false, false},
-    {"sm_90a", "+ptx80", 227 * 1024, 132, false, true, false},
-    {"sm_120a", "+ptx88", 101376, 188, true, false, true},
-    {"sm_120f", "+ptx88", 101376, 188, true, false, true},
-    {"sm_121a", "+ptx88", 101376, 48, true, false, true},
+    {"sm_80", "+ptx78", 163 * 1024, 108, false, false, false, false},
+    {"sm_86", "+ptx78", 99 * 1024, 84, false, false, false, false},
+    {"sm_89", "+ptx81", 99 * 1024, 128, false, false, true, false},
+    {"sm_90", "+ptx80", 227 * 1024, 132, false, false, true, false},
+    {"sm_90a", "+ptx80", 227 * 1024, 132, false, true, true, false},
+    {"sm_120a", "+ptx88", 101376, 188, true, false, true, true},
+    {"sm_120f", "+ptx88", 101376, 188, true, false, true, true},
+    {"sm_121a", "+ptx88", 101376, 48, true, false, true, true},
 };
 
 llvm::ArrayRef<Chip> blockscale::nvidia::chips() { return kChips; }

@@ -5,8 +5,10 @@
 
 #include "blockscale/Numerics/ElementCoding.h"
 #include "blockscale/Numerics/Hadamard.h"
+#include "blockscale/Numerics/Philox.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace blockscale;
@@ -20,6 +22,24 @@ Value GPUThreadOps::foldAmax(IRValueBuilder &b, Value bitsSoFar,
                              Value x) const {
   return b.asInt(LLVM::MaxNumOp::create(b.getBuilder(), b.getLoc(),
                                         b.asFloat(bitsSoFar), magnitude(b, x)));
+}
+
+Value nvidia::instruction(ThreadCode &t, StringRef text, StringRef constraints,
+                          Type result, ValueRange operands, bool stays) {
+  return LLVM::InlineAsmOp::create(
+             t.builder, t.loc, result, operands, text, constraints,
+             /*has_side_effects=*/stays,
+             /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
+             LLVM::AsmDialectAttr::get(t.builder.getContext(),
+                                       LLVM::AsmDialect::AD_ATT),
+             /*operand_attrs=*/ArrayAttr())
+      ->getResult(0);
+}
+
+/// Twice as much where a group of the rotation does not fit: a stage less goes
+/// through warp shuffles.
+int64_t GPUThreadOps::itemColumns(int64_t rotation) const {
+  return rotation > 32 ? 64 : 32;
 }
 
 /// By halves, so that 16-bit values stay in pairs: an instruction for two.
@@ -80,70 +100,109 @@ Value GPUThreadOps::rounded(IRValueBuilder &b, Value x, Type element) const {
   return t.bitcast(t.pack(pairs), withLanesOf(element, x.getType()));
 }
 
-/// The sign bits of eight f32 as those of 4-bit elements of a word.
-static Value signsOfWord(ThreadCode &t, ArrayRef<Value> y) {
-  auto topBytes = [&](size_t first) {
-    auto two = [&](Value low, Value high) {
-      return t.permuteBytes(low, high, t.constant(0x0073));
-    };
-    return t.permuteBytes(two(y[first], y[first + 2]),
-                          two(y[first + 4], y[first + 6]), t.constant(0x5410));
-  };
-  Value even = t.band(t.shr(topBytes(0), 4), 0x08080808);
-  return t.bor(even, t.band(topBytes(1), int64_t(int32_t(0x80808080))));
-}
+namespace {
+/// Multiplies by mul.wide, once for both words; LLVM would split it in two.
+class WideMultiplies : public IRValueBuilder {
+public:
+  explicit WideMultiplies(const IRValueBuilder &b) : IRValueBuilder(b) {}
 
-/// Words of eight codes by the chip's conversion, which rounds to nearest even,
-/// saturates, and makes a NaN the largest magnitude (PTX ISA, cvt; encode_c6).
-static Value convertedToE2M1(ThreadCode &t, ArrayRef<Value> values) {
-  auto type = TypeAttr::get(Float4E2M1FNType::get(t.builder.getContext()));
-  SmallVector<Value> bytes;
-  for (size_t i = 0; i < values.size(); i += 2)
-    bytes.push_back(NVVM::ConvertF32x2ToF4x2Op::create(
-        t.builder, t.loc, t.builder.getI8Type(), values[i + 1], values[i],
-        t.builder.getBoolAttr(false), type));
-  auto words = VectorType::get({int64_t(values.size()) / 8}, t.i32());
-  return t.bitcast(t.pack(bytes), words);
-}
-
-Value GPUThreadOps::packedCodes(IRValueBuilder &b, const ElementType &type,
-                                Value y, Rounding rounding,
-                                const std::optional<Value> &random) const {
-  const FloatLayout &layout = type.layout;
-  if (type.kind != ElementType::Kind::Float || layout.width() != 4 ||
-      !layout.hasSign || layout.nanCode() || b.lanes(y) % 8)
-    return {};
-  ThreadCode t(b.getBuilder(), b.getLoc());
-  SmallVector<Value> values = t.unpack(y), words, randomBits;
-  if (chip.convertsE2M1 && type == ElementType::floating(2, 1) &&
-      rounding == Rounding::NearestEven)
-    return convertedToE2M1(t, values);
-  if (random)
-    randomBits = t.unpack(*random);
-  // A NaN is the largest magnitude here, as encode_c6 wants it, and has no
-  // sign. One value after another, so that few are alive.
-  auto codeOf = [&](size_t i) {
-    Value u = LLVM::MinNumOp::create(t.builder, t.loc, magnitude(b, values[i]),
-                                     b.f32(layout.maxFinite()));
-    std::optional<Value> drawn;
-    if (random)
-      drawn = randomBits[i];
-    return roundToGrid(b, gridOfFloat(layout), b.asInt(u), rounding, drawn);
-  };
-  for (size_t first = 0; first < values.size(); first += 8) {
-    Value word = codeOf(first + 7);
-    for (size_t i = 7; i-- > 0;)
-      word = t.add(t.mul(word, 16), codeOf(first + i));
-    SmallVector<Value> bits;
-    for (size_t i = 0; i < 8; ++i)
-      bits.push_back(b.asInt(values[first + i]));
-    words.push_back(t.bor(word, signsOfWord(t, bits)));
+  std::pair<Value, Value> mulWide(Value a, Value b) {
+    if (matchPattern(a, m_Zero()) || matchPattern(b, m_Zero()))
+      return {i32(0), i32(0)};
+    ThreadCode t(getBuilder(), getLoc());
+    SmallVector<Value> low, high;
+    for (Value lane : t.unpack(a)) {
+      Value product = multiply(t, lane, b);
+      low.push_back(LLVM::ExtractValueOp::create(t.builder, t.loc, product, 0));
+      high.push_back(
+          LLVM::ExtractValueOp::create(t.builder, t.loc, product, 1));
+    }
+    return {t.pack(low), t.pack(high)};
   }
-  return t.pack(words);
+
+private:
+  static Value multiply(ThreadCode &t, Value a, Value b) {
+    auto words = LLVM::LLVMStructType::getLiteral(t.builder.getContext(),
+                                                  {t.i32(), t.i32()});
+    return instruction(
+        t, "{ .reg .b64 p; mul.wide.u32 p, $2, $3; mov.b64 {$0, $1}, p; }",
+        "=r,=r,r,r", words, {a, b}, /*stays=*/false);
+  }
+};
+} // namespace
+
+Value GPUThreadOps::randomBits(IRValueBuilder &b, Value indexLow,
+                               Value indexHigh, int64_t count, Value seedLow,
+                               Value seedHigh) const {
+  WideMultiplies wide(b);
+  return randomLanes(wide, indexLow, indexHigh, count, seedLow, seedHigh);
 }
 
-/// One value after another: shuffles stay in order, and of what they bring only
-/// one is alive.
+namespace {
+/// Encodes scales by the chip's conversions.
+class ScaleConversions : public IRValueBuilder {
+public:
+  ScaleConversions(const IRValueBuilder &b, const Chip &chip)
+      : IRValueBuilder(b), chip(chip) {}
+
+  /// One code of 8 bits as i32.
+  Value convert(Value x, Type type, NVVM::FPRoundingMode mode,
+                NVVM::SaturationMode saturation) {
+    OpBuilder &builder = getBuilder();
+    Value code = NVVM::ConvertF32x2ToF8x2Op::create(
+        builder, getLoc(), builder.getI16Type(), f32(0), x, mode, saturation,
+        /*relu=*/false, type);
+    return arith::ExtUIOp::create(builder, getLoc(), builder.getI32Type(),
+                                  code);
+  }
+
+  const Chip &chip;
+};
+
+/// Hides the template (scale_c2): where only a NaN and what is above 2^127 give
+/// more than 254.
+Value roundedExponent(ScaleConversions &b, Value magnitude, Rounding rounding) {
+  if (!b.chip.convertsFP4 || rounding != Rounding::Up)
+    return blockscale::roundedExponent<IRValueBuilder>(b, magnitude, rounding);
+  return b.convert(b.asFloat(magnitude),
+                   Float8E8M0FNUType::get(b.getBuilder().getContext()),
+                   NVVM::FPRoundingMode::RP, NVVM::SaturationMode::NONE);
+}
+
+/// Hides the template (scale_c1, scale_c3).
+Value encodeScale(ScaleConversions &b, const ScaleType &type, Value value,
+                  Rounding rounding) {
+  FloatLayout e4m3 = ElementType::floating(4, 3).layout;
+  e4m3.hasSign = false;
+  if (!b.chip.convertsFP8 || rounding != Rounding::NearestEven ||
+      type.kind != ScaleType::Kind::Float || !(type.layout == e4m3))
+    return blockscale::encodeScale<IRValueBuilder>(b, type, value, rounding);
+  return b.convert(magnitude(b, value),
+                   Float8E4M3FNType::get(b.getBuilder().getContext()),
+                   NVVM::FPRoundingMode::RN, NVVM::SaturationMode::SATFINITE);
+}
+} // namespace
+
+std::vector<Candidate<Value>> GPUThreadOps::scaleCandidates(
+    IRValueBuilder &b, const Format &format, const ScaleRule &rule,
+    const Measure<Value> &measure, const TensorLevel<Value> &level) const {
+  ScaleConversions conversions(b, chip);
+  return candidates(conversions, format, rule, measure, level);
+}
+
+Value GPUThreadOps::butterfliesOfLanes(IRValueBuilder &b, Value x,
+                                       int64_t size) const {
+  ThreadCode t(b.getBuilder(), b.getLoc());
+  std::vector<Value> lanes;
+  for (Value lane : t.unpack(x))
+    lanes.push_back(lane);
+  butterfliesOfRows(b, lanes, size);
+  return t.pack(lanes);
+}
+
+/// butterflyOfParts, one value after another. LLVM would move the sums behind
+/// all shuffles, into the branch that stores, and then all that the shuffles
+/// bring is alive at once.
 Value GPUThreadOps::butterflyOfItems(IRValueBuilder &b, Value x, int64_t mask,
                                      Value sign) const {
   ThreadCode t(b.getBuilder(), b.getLoc());
@@ -154,7 +213,8 @@ Value GPUThreadOps::butterflyOfItems(IRValueBuilder &b, Value x, int64_t mask,
     Value other = NVVM::ShflOp::create(t.builder, t.loc, lane.getType(), all,
                                        lane, partner, lastLane,
                                        NVVM::ShflKind::bfly, UnitAttr());
-    lanes.push_back(butterflyOfParts(b, lane, other, sign));
+    lanes.push_back(instruction(t, "fma.rn.f32 $0, $1, $2, $3;", "=f,f,f,f",
+                                t.f32(), {lane, sign, other}, /*stays=*/true));
   }
   return t.pack(lanes);
 }

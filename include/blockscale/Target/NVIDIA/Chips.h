@@ -18,7 +18,8 @@ struct Chip {
   int multiprocessors;      ///< Of the chip's largest product.
   bool mmaBlockScale;       ///< mma.sync with block scales.
   bool wgmma;               ///< Warpgroup matrix instructions.
-  bool convertsE2M1;        ///< cvt of f32 pairs to e2m1x2.
+  bool convertsFP8;         ///< cvt of f32 pairs to e4m3x2 and e5m2x2.
+  bool convertsFP4;         ///< And to e2m1x2, e2m3x2 and e3m2x2.
 };
 
 llvm::ArrayRef<Chip> chips();
