@@ -2,55 +2,46 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // With few tokens the product is the reading of the weights. Each byte of them
-// comes once, by 16-byte asynchronous copies (a *run* along k) through a ring
-// in shared memory that is private to each thread: many copies are under way
-// and nobody waits for anybody. The four threads of a quad hold four
-// neighbouring runs, a *chunk*: an mma's k order is free as long as both
-// operands agree, so the bf16 values of a run feed several mma in the order in
-// which dequantizing finds them.
+// comes once, by TMA, through a ring of stages that keeps many rows of 128
+// bytes under way; activations and scales of the same part of K come with them.
+// Groups of four warps take the stages in turn. A warp has all rows of the
+// block and 64 elements of the stage's K: so it reads activations once, and
+// dequantizes each weight once.
 //
-// Weights are the mma's A operand (16 rows of B), tokens its columns. The
-// block's part of the activations is copied to shared memory before anything
-// else, row by row (copies whose targets are scattered take five times as
-// long); each thread then brings the 16 bytes that it copied into the mma's k
-// order. K is split over the warps of a block and the blocks of a cluster,
-// which add up in a fixed order: results do not depend on timing.
+// Weights are the mma's A operand (16 rows of B), tokens its columns. The k
+// order inside an mma is free as long as both operands agree: a thread takes 16
+// neighbouring elements of a row, its *run*, and feeds them to four mma in the
+// order in which dequantizing finds them. The warps' sums are added up in a
+// fixed order: results do not depend on timing.
 //
 //===----------------------------------------------------------------------===//
 #ifndef BLOCKSCALE_LIB_TARGET_SM90_DECODEBODY_H
 #define BLOCKSCALE_LIB_TARGET_SM90_DECODEBODY_H
 
 #include "DecodeKernel.h"
+#include "Ring.h"
 
-#include "blockscale/Kernels/HostSide.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace blockscale::sm90 {
 
-/// Floats between the tokens of a block's sums, beyond its rows: makes the
+/// Floats between the tokens of a warp's sums, beyond its rows: makes the
 /// stores of the four threads of a quad hit different banks.
 inline constexpr int64_t kSumsPadding = 4;
-/// Chunks of 16 rows up to which the loop over them is straight code.
-inline constexpr int64_t kStraightChunks = 16;
 
-/// How K and shared memory are divided.
+/// How a block's shared memory is divided.
 struct DecodeLayout {
   DecodeLayout(const DecodePlan &plan, const DecodeProblem &problem);
 
-  int64_t run, chunk;     ///< Elements of a thread's run and of a quad's.
-  int64_t chunks;         ///< Of K.
-  int64_t chunksPerWarp;  ///< Of a warp's part of K.
-  int64_t chunksPerBlock; ///< Of a block's part.
-  bool exact;             ///< No chunk is empty or partial.
-  int64_t units;          ///< Groups of 8 elements in a run.
-  int64_t tokenBytes;     ///< Of the block's part of a row of A.
-  int64_t scaleColumns;   ///< Scales of a row and a warp's part of K.
-  int64_t scaleStride;    ///< Bytes between them.
-  int64_t scaleCopy;      ///< Bytes of scales copied at a time: 16, 4 or 1.
-  int64_t stageBytes;     ///< One chunk of a warp's rows.
-  int64_t scaleBytes;     ///< The scales of a warp's rows.
-  int64_t scalesOffset, ringOffset, sharedBytes;
+  int64_t tokenBytes;  ///< Of a stage: four boxes of 64 elements of K.
+  int64_t weightBoxes; ///< Of 128 bytes of each row.
+  int64_t weightBytes;
+  /// Bytes of scales of a row that come with a stage; a whole word even where
+  /// the stage needs less.
+  int64_t scaleRow;
+  int64_t scaleCopy; ///< Bytes of them that are copied at once.
+  int64_t scaleBytes;
+  int64_t weightsOffset, scalesOffset, barriersOffset, sharedBytes;
 };
 
 class DecodeBody {
@@ -59,31 +50,28 @@ public:
              const DecodeProblem &problem,
              const nvidia::MatmulEpilogue &epilogue, mlir::ValueRange args)
       : code(code), plan(plan), problem(problem), layout(plan, problem),
-        format(problem.format), epilogue(epilogue), args(args),
-        scaleAddress(problem.scalesType) {}
+        format(problem.format), epilogue(epilogue), args(args) {}
   void emit();
 
 private:
-  int64_t tokenTiles() const { return llvm::divideCeil(plan.tokens, 8); }
-  int64_t rowsPerThread() const { return 2 * plan.rowTiles; }
+  int64_t steps() const { return llvm::divideCeil(problem.k, kDecodeStageK); }
+  int64_t tokenTiles() const { return plan.tokens / 8; }
   int64_t numSums() const { return plan.rowTiles * tokenTiles() * 4; }
+  Ring ring() const { return Ring(shared, layout.barriersOffset, plan.stages); }
 
   void locate();
-  void locateWeights();
-  void forPieces(llvm::function_ref<void(HopperCode &, mlir::Value piece)> body,
-                 int64_t inFlight) const;
-  mlir::Value tokenPlace(HopperCode &c, mlir::Value token,
-                         mlir::Value piece) const;
-  void copyTokens() const;
-  void orderTokens() const;
-  void copyScales() const;
-  void copyChunk(HopperCode &c, mlir::Value chunk, int64_t slot) const;
+  void copyBoxes(HopperCode c) const;
+  void copyScales(HopperCode c) const;
+  void consume(HopperCode &c) const;
+  mlir::Value scaleCodes(HopperCode &c, mlir::Value scales, int64_t tile) const;
+  llvm::SmallVector<mlir::Value> fragments(HopperCode &c,
+                                           mlir::Value stage) const;
   llvm::SmallVector<mlir::Value>
-  multiply(HopperCode &c, mlir::Value chunk, int64_t slot,
+  multiply(HopperCode &c, const WeightFormat &format, mlir::Value stage,
+           llvm::ArrayRef<mlir::Value> codes, llvm::ArrayRef<mlir::Value> b,
            llvm::ArrayRef<mlir::Value> sums) const;
-  llvm::SmallVector<mlir::Value> multiplyAll() const;
-  void writeSums(llvm::ArrayRef<mlir::Value> sums) const;
-  void finish() const;
+  void writeSums(HopperCode &c, llvm::ArrayRef<mlir::Value> sums) const;
+  void finish(HopperCode &c) const;
 
   HopperCode code;
   const DecodePlan &plan;
@@ -92,20 +80,16 @@ private:
   const WeightFormat &format;
   const nvidia::MatmulEpilogue &epilogue;
   mlir::ValueRange args;
-  kernels::ScaleAddress scaleAddress;
 
-  mlir::Value thread, lane, group, quad; ///< group = lane / 4, quad = lane % 4.
-  mlir::Value warpK;                     ///< Which part of K within the block.
-  mlir::Value warpRow;                   ///< The warp's first row in the block.
-  mlir::Value firstRow;                  ///< The block's first row of B.
-  mlir::Value rank, firstChunk;          ///< The block's part of K.
+  mlir::Value thread, warp, lane, quad; ///< quad = lane % 4.
+  mlir::Value chunk;    ///< Which 64 elements of a stage the warp has.
+  mlir::Value token;    ///< lane / 4: the thread's token of eight,
+  mlir::Value row;      ///< and its row of eight.
+  mlir::Value firstRow; ///< The block's first row of B.
   mlir::Value firstToken;
   mlir::Value rowsM, rowsN;
   mlir::Value batch, weightBatch;
-  mlir::Value shared, ring, scaleArea;
-  llvm::SmallVector<mlir::Value>
-      weights; ///< Per row, at the thread's first run.
-  llvm::SmallVector<mlir::Value> fragments; ///< Activations, per unit.
+  mlir::Value shared;
 };
 
 } // namespace blockscale::sm90

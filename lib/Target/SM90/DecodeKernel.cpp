@@ -3,6 +3,8 @@
 #include "DecodeBody.h"
 
 #include "blockscale/Kernels/Patterns.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 #include <cmath>
 
@@ -12,88 +14,103 @@ using namespace blockscale::sm90;
 using nvidia::MatmulEpilogue;
 using nvidia::ThreadCode;
 
-DecodeLayout::DecodeLayout(const DecodePlan &plan,
-                           const DecodeProblem &problem) {
-  const WeightFormat &format = problem.format;
-  int64_t block = format.block();
-  run = format.run();
-  chunk = 4 * run;
-  chunks = llvm::divideCeil(problem.k, chunk);
-  chunksPerWarp = llvm::divideCeil(chunks, plan.cluster * plan.warpsK);
-  // A warp has whole scales, if possible whole words of them.
-  while (chunksPerWarp * chunk % block)
-    ++chunksPerWarp;
-  chunksPerBlock = chunksPerWarp * plan.warpsK;
-  exact = chunks == chunksPerBlock * plan.cluster && problem.k % chunk == 0;
-  units = run / 8;
-  tokenBytes = chunksPerBlock * chunk * 2;
-  scaleColumns = chunksPerWarp * chunk / block;
-  scaleStride = llvm::alignTo(scaleColumns, 16);
-  if (scaleStride % 32 == 0)
-    scaleStride += 16; // Rows in different banks.
-  int64_t allColumns = problem.k / block;
-  bool tiled = kernels::ScaleAddress(problem.scalesType).isTiled();
-  scaleCopy = 1;
-  if (scaleColumns % 4 == 0 && (tiled || allColumns % 4 == 0))
-    scaleCopy = 4;
-  if (scaleCopy == 4 && !tiled && scaleColumns % 16 == 0 &&
-      allColumns % 16 == 0)
-    scaleCopy = 16;
-  int64_t warps = plan.warpsN * plan.warpsK;
-  stageBytes = 2 * plan.rowTiles * 512;
-  scaleBytes = plan.rowTiles * 16 * scaleStride;
-  scalesOffset = llvm::alignTo(plan.tokens * tokenBytes, 128);
-  ringOffset = llvm::alignTo(scalesOffset + warps * scaleBytes, 128);
-  // The sums come where all this was.
-  int64_t tokens = llvm::alignTo(plan.tokens, 8);
-  sharedBytes =
-      std::max(ringOffset + warps * plan.depth * stageBytes,
-               plan.warpsK * tokens * (plan.rows() + kSumsPadding) * 4);
+void DecodeBody::locate() {
+  shared = code.sharedMemory();
+  thread = code.threadId();
+  warp = code.shr(thread, 5);
+  lane = code.band(thread, 31);
+  quad = code.band(lane, 3);
+  chunk = code.band(warp, 3);
+  token = code.shr(lane, 2);
+  // The threads that read at once hit different banks: eight bytes each of
+  // rows 0, 2, 4, 6, or 16 bytes of rows 0 and 4.
+  int64_t low = format.bits() == 4 ? 2 : 1;
+  row = code.bor(code.shl(code.band(token, (1 << low) - 1), 3 - low),
+                 code.shr(token, low));
+  rowsM = code.narrow(args[3]);
+  rowsN = code.narrow(args[4]);
+  batch = code.blockIdZ();
+  weightBatch = problem.sharedWeights ? code.constant(0) : batch;
+  firstToken = code.mul(code.blockIdY(), plan.tokens);
+  firstRow = code.mul(code.blockId(), plan.rows());
 }
 
-SmallVector<Value> DecodeBody::multiply(HopperCode &c, Value chunk,
-                                        int64_t slot,
+/// The codes of the scales of the thread's runs in two rows, a half word each.
+Value DecodeBody::scaleCodes(HopperCode &c, Value scales, int64_t tile) const {
+  Value codes[2];
+  for (int64_t half = 0; half < 2; ++half) {
+    Value pointer = c.at(scales, (tile * 16 + half * 8) * layout.scaleRow);
+    codes[half] = arith::ExtUIOp::create(
+        c.builder, c.loc, c.i32(), c.load(c.builder.getI8Type(), pointer, 1));
+  }
+  return c.pairLow(codes[0], codes[1]);
+}
+
+/// The mma's B operands of the warp's part of a stage: for each half of a run
+/// and eight tokens four registers, two steps of K.
+SmallVector<Value> DecodeBody::fragments(HopperCode &c, Value stage) const {
+  Value tokens =
+      c.at(ring().part(c, 0, stage, layout.tokenBytes),
+           c.add(c.mul(chunk, plan.tokens * 128), c.mul(token, 128)));
+  std::array<int, 8> order = format.order();
+  SmallVector<Value> result;
+  for (int64_t unit = 0; unit < 2; ++unit) {
+    Value piece = c.bxor(c.add(c.mul(quad, 2), unit), token);
+    for (int64_t tile = 0; tile < tokenTiles(); ++tile) {
+      SmallVector<Value> words =
+          c.loadWords(c.at(c.at(tokens, c.mul(piece, 16)), tile * 8 * 128), 4);
+      for (int i = 0; i < 8; i += 2) {
+        int low = order[i], high = order[i + 1];
+        // Both halves are low or both are high in every order there is.
+        result.push_back(low % 2 ? c.pairHigh(words[low / 2], words[high / 2])
+                                 : c.pairLow(words[low / 2], words[high / 2]));
+      }
+    }
+  }
+  return result;
+}
+
+/// Adds the warp's part of a stage to its sums.
+SmallVector<Value> DecodeBody::multiply(HopperCode &c,
+                                        const WeightFormat &format, Value stage,
+                                        ArrayRef<Value> codes,
+                                        ArrayRef<Value> b,
                                         ArrayRef<Value> sums) const {
   SmallVector<Value> result(sums);
-  Value source = c.at(ring, slot * layout.stageBytes);
-  Value column =
-      c.div(c.add(c.mul(chunk, layout.chunk), c.mul(quad, layout.run)),
-            format.block());
-  Value scales = c.at(scaleArea, c.mul(group, layout.scaleStride));
-  SmallVector<SmallVector<Value>> words;
-  SmallVector<WeightFormat::Multipliers> multipliers;
-  Type scaleType = c.builder.getIntegerType(8 * format.scalesPerRun());
-  for (int64_t row = 0; row < rowsPerThread(); ++row) {
-    words.push_back(c.loadWords(c.at(source, row * 512), 4));
-    Value codes = c.load(
-        scaleType, c.at(c.at(scales, column), row * 8 * layout.scaleStride),
-        format.scalesPerRun());
-    if (format.scalesPerRun() < 4)
-      codes = c.builder.createOrFold<arith::ExtUIOp>(c.loc, c.i32(), codes);
-    multipliers.push_back(format.multipliers(c, codes, format.scalesPerRun()));
-  }
-  Value chunkBytes = c.mul(chunk, layout.chunk * 2);
+  int64_t runBytes = 16 * format.bits() / 8;
+  // Of a box's row of 128 bytes: where the run starts, swizzled by 16 bytes.
+  Value inRow = c.add(c.mul(chunk, 4 * runBytes), c.mul(quad, runBytes));
+  Value box = c.shr(inRow, 7);
+  Value place = c.add(c.mul(c.bxor(c.shr(c.band(inRow, 127), 4), row), 16),
+                      c.band(inRow, 15));
+  Value weights =
+      c.at(ring().part(c, layout.weightsOffset, stage, layout.weightBytes),
+           c.add(c.mul(box, plan.rows() * 128), c.add(c.mul(row, 128), place)));
   int64_t perTile = 4 * tokenTiles();
-  for (int64_t unit = 0; unit < layout.units; ++unit) {
-    SmallVector<SmallVector<Value>> a;
-    for (int64_t tile = 0; tile < plan.rowTiles; ++tile) {
-      SmallVector<Value> top =
-          format.decodeUnit(c, words[2 * tile], unit, multipliers[2 * tile]);
-      SmallVector<Value> bottom = format.decodeUnit(
-          c, words[2 * tile + 1], unit, multipliers[2 * tile + 1]);
-      a.push_back({top[0], bottom[0], top[1], bottom[1], top[2], bottom[2],
-                   top[3], bottom[3]});
+  for (int64_t tile = 0; tile < plan.rowTiles; ++tile) {
+    Value pair = format.multiplierPair(c, codes[tile]);
+    SmallVector<Value> words[2];
+    WeightFormat::Multipliers multipliers[2];
+    for (int64_t half = 0; half < 2; ++half) {
+      words[half] = c.loadWords(c.at(weights, (tile * 16 + half * 8) * 128),
+                                runBytes / 4);
+      multipliers[half].pairs.push_back(
+          half ? c.permuteBytes(pair, pair, c.constant(0x3232))
+               : c.splat16(pair));
     }
-    Value pointer = c.at(fragments[unit], chunkBytes);
-    for (int64_t tokens = 0; tokens < tokenTiles(); ++tokens) {
-      SmallVector<Value> b =
-          c.loadWords(c.at(pointer, tokens * 8 * layout.tokenBytes), 4);
-      for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
+    for (int64_t unit = 0; unit < 2; ++unit) {
+      SmallVector<Value> top =
+          format.decodeUnit(c, words[0], unit, multipliers[0]);
+      SmallVector<Value> bottom =
+          format.decodeUnit(c, words[1], unit, multipliers[1]);
+      for (int64_t tokens = 0; tokens < tokenTiles(); ++tokens)
         for (int64_t step = 0; step < 2; ++step) {
           auto place = result.begin() + tile * perTile + tokens * 4;
           SmallVector<Value> old(place, place + 4);
-          SmallVector<Value> next = c.mma(ArrayRef(a[tile]).slice(4 * step, 4),
-                                          ArrayRef(b).slice(2 * step, 2), old);
+          SmallVector<Value> next = c.mma(
+              {top[2 * step], bottom[2 * step], top[2 * step + 1],
+               bottom[2 * step + 1]},
+              b.slice((unit * tokenTiles() + tokens) * 4 + 2 * step, 2), old);
           llvm::copy(next, place);
         }
     }
@@ -101,14 +118,11 @@ SmallVector<Value> DecodeBody::multiply(HopperCode &c, Value chunk,
   return result;
 }
 
-/// sums[k part][token][row] in shared memory.
-void DecodeBody::writeSums(ArrayRef<Value> sums) const {
-  HopperCode c(code);
+/// sums[warp][token][row] in shared memory.
+void DecodeBody::writeSums(HopperCode &c, ArrayRef<Value> sums) const {
   int64_t stride = plan.rows() + kSumsPadding;
-  int64_t tokens = 8 * tokenTiles();
-  Value start =
-      c.add(c.mul(warpK, tokens * stride),
-            c.add(c.mul(c.mul(quad, 2), stride), c.add(warpRow, group)));
+  Value start = c.add(c.mul(warp, plan.tokens * stride),
+                      c.add(c.mul(c.mul(quad, 2), stride), row));
   for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
     for (int64_t tokenTile = 0; tokenTile < tokenTiles(); ++tokenTile)
       for (int64_t i = 0; i < 4; ++i) {
@@ -120,114 +134,115 @@ void DecodeBody::writeSums(ArrayRef<Value> sums) const {
       }
 }
 
-void DecodeBody::finish() const {
-  HopperCode outer(code);
+/// Adds up the warps' sums; the epilogue.
+void DecodeBody::finish(HopperCode &outer) const {
   int64_t stride = plan.rows() + kSumsPadding;
   int64_t groups = plan.rows() / 4; // Of four neighbouring rows of B.
-  int64_t partStride = 8 * tokenTiles() * stride;
   MatmulEpilogue::State state =
       epilogue.begin(outer, args.drop_front(5), batch, rowsM, rowsN);
   Value tokens =
       outer.min(outer.constant(plan.tokens), outer.sub(rowsM, firstToken));
-  Value begin = outer.add(outer.mul(rank, plan.threads()), thread);
-  outer.loop(begin, outer.mul(tokens, groups), plan.threads() * plan.cluster,
-             {}, [&](ThreadCode &inner, Value index, ValueRange) {
-               HopperCode c(inner);
-               Value token = c.div(index, groups);
-               Value row = c.mul(c.rem(index, groups), 4);
-               Value offset = c.add(c.mul(token, stride), row);
-               SmallVector<Value> total;
-               for (int64_t block = 0; block < plan.cluster; ++block)
-                 for (int64_t part = 0; part < plan.warpsK; ++part) {
-                   Value pointer = c.element(shared, c.f32(),
-                                             c.add(offset, part * partStride));
-                   SmallVector<Value> sums;
-                   if (plan.cluster > 1)
-                     sums = c.loadRemote4(pointer, c.constant(block));
-                   else
-                     sums = c.unpack(
-                         c.load(VectorType::get({4}, c.f32()), pointer, 16));
-                   if (total.empty()) {
-                     total = sums;
-                     continue;
-                   }
-                   for (auto [sum, more] : llvm::zip_equal(total, sums))
-                     sum = arith::AddFOp::create(c.builder, c.loc, sum, more);
-                 }
-               if (format.deferredExponent()) {
-                 Value factor = arith::ConstantOp::create(
-                     c.builder, c.loc,
-                     c.builder.getF32FloatAttr(
-                         std::ldexp(1.0f, format.deferredExponent())));
-                 for (Value &sum : total)
-                   sum = arith::MulFOp::create(c.builder, c.loc, sum, factor);
-               }
-               epilogue.emit(c, args.drop_front(5), state, total,
-                             c.add(firstToken, token), c.add(firstRow, row));
-               return SmallVector<Value>();
-             });
+  outer.loop(
+      thread, outer.mul(tokens, groups), plan.multiplyingThreads(), {},
+      [&](ThreadCode &inner, Value index, ValueRange) {
+        HopperCode c(inner);
+        Value token = c.div(index, groups);
+        Value row = c.mul(c.rem(index, groups), 4);
+        Value offset = c.add(c.mul(token, stride), row);
+        SmallVector<Value> total;
+        for (int64_t part = 0; part < 4 * plan.groups; ++part) {
+          Value pointer = c.element(shared, c.f32(),
+                                    c.add(offset, part * plan.tokens * stride));
+          SmallVector<Value> sums =
+              c.unpack(c.load(VectorType::get({4}, c.f32()), pointer, 16));
+          if (total.empty()) {
+            total = sums;
+            continue;
+          }
+          for (auto [sum, more] : llvm::zip_equal(total, sums))
+            sum = arith::AddFOp::create(c.builder, c.loc, sum, more);
+        }
+        if (format.deferredExponent()) {
+          Value factor =
+              arith::ConstantOp::create(c.builder, c.loc,
+                                        c.builder.getF32FloatAttr(std::ldexp(
+                                            1.0f, format.deferredExponent())));
+          for (Value &sum : total)
+            sum = arith::MulFOp::create(c.builder, c.loc, sum, factor);
+        }
+        epilogue.emit(c, args.drop_front(5), state, total,
+                      c.add(firstToken, token), c.add(firstRow, row));
+        return SmallVector<Value>();
+      });
 }
 
-/// Multiplies the warp's chunks while copying those `depth` - 1 further on.
-SmallVector<Value> DecodeBody::multiplyAll() const {
-  HopperCode outer(code);
-  // Chunk `first` + `i`, whose slot is known.
-  auto step = [&](HopperCode &c, Value first, int64_t i, ArrayRef<Value> sums) {
-    c.waitForCopies(plan.depth - 2);
-    // The slot before is free: its chunk has been multiplied.
-    int64_t ahead = i + plan.depth - 1;
-    copyChunk(c, c.add(first, ahead), ahead % plan.depth);
-    return multiply(c, c.add(first, i), i % plan.depth, sums);
-  };
+void DecodeBody::consume(HopperCode &outer) const {
+  Value group = outer.shr(warp, 2);
+  WeightFormat plain = format.plain();
+  Value run = outer.add(outer.mul(chunk, 64), outer.mul(quad, 16));
   SmallVector<Value> sums(numSums(), outer.zero(outer.f32()));
-  int64_t straight = layout.chunksPerWarp;
-  if (straight * plan.rowTiles > kStraightChunks) {
-    straight %= plan.depth;
-    sums = outer.loop(outer.constant(0),
-                      outer.constant(layout.chunksPerWarp - straight),
-                      plan.depth, sums,
-                      [&](ThreadCode &inner, Value first, ValueRange carried) {
-                        HopperCode c(inner);
-                        SmallVector<Value> sums(carried);
-                        for (int64_t i = 0; i < plan.depth; ++i)
-                          sums = step(c, first, i, sums);
-                        return sums;
-                      });
-  }
-  Value first = outer.constant(layout.chunksPerWarp - straight);
-  for (int64_t i = 0; i < straight; ++i)
-    sums = step(outer, first, i, sums);
-  return sums;
+  sums = outer.loop(
+      group, outer.constant(steps()), plan.groups, sums,
+      [&](ThreadCode &inner, Value step, ValueRange values) {
+        HopperCode c(inner);
+        SmallVector<Value> sums(values);
+        Value stage = c.rem(step, plan.stages);
+        c.waitParity(ring().full(c, stage),
+                     c.band(c.div(step, plan.stages), 1));
+        Value column =
+            c.div(c.add(c.mul(step, kDecodeStageK), run), format.block());
+        Value scales =
+            c.at(ring().part(c, layout.scalesOffset, stage, layout.scaleBytes),
+                 c.add(c.mul(row, layout.scaleRow),
+                       c.band(column, layout.scaleRow - 1)));
+        SmallVector<Value> codes;
+        Value unusual;
+        for (int64_t tile = 0; tile < plan.rowTiles; ++tile) {
+          codes.push_back(scaleCodes(c, scales, tile));
+          Value more = format.unusual(c, codes.back());
+          unusual = unusual ? c.bor(unusual, more) : more;
+        }
+        SmallVector<Value> b = fragments(c, stage);
+        sums = c.chooseOne(
+            c.anyLane(c.differs(unusual, c.constant(0))),
+            [&](ThreadCode &then) {
+              HopperCode h(then);
+              return multiply(h, format, stage, codes, b, sums);
+            },
+            [&](ThreadCode &otherwise) {
+              HopperCode h(otherwise);
+              return multiply(h, plain, stage, codes, b, sums);
+            });
+        ring().release(c, thread, stage);
+        return sums;
+      });
+  outer.namedBarrier(1, plan.multiplyingThreads()); // Stages have been read.
+  writeSums(outer, sums);
+  outer.namedBarrier(1, plan.multiplyingThreads());
+  finish(outer);
 }
 
 void DecodeBody::emit() {
   locate();
-  copyTokens();
-  locateWeights();
-  copyScales();
-  for (int64_t i = 0; i + 1 < plan.depth; ++i)
-    copyChunk(code, code.constant(i), i);
-  code.waitForCopies(plan.depth - 1);
-  orderTokens();
-  code.barrier();
-  // The first chunk's group has the scales, which other lanes copied.
-  code.waitForCopies(plan.depth - 2);
-  code.syncWarp();
-  SmallVector<Value> sums = multiplyAll();
-  code.waitForCopies(0);
-  code.barrier();
-  writeSums(sums);
-  if (plan.cluster > 1)
-    code.clusterBarrier();
-  else
-    code.barrier();
-  finish();
-  if (plan.cluster > 1)
-    code.clusterBarrierRelaxed(); // Others may still read this block's sums.
-}
-
-bool sm90::decodeSupports(const WeightFormat &format, int64_t k) {
-  return k % format.run() == 0 && k % format.block() == 0;
+  // One thread announces bytes, 32 lanes their copies of scales.
+  ring().begin(code, thread, /*fills=*/33, /*uses=*/4);
+  Value multiplying = code.constant(plan.multiplyingThreads());
+  code.branchElse(
+      code.lt(thread, multiplying),
+      [&](ThreadCode &inner) {
+        HopperCode c(inner);
+        consume(c);
+      },
+      [&](ThreadCode &inner) {
+        HopperCode c(inner);
+        c.branchElse(
+            c.eq(warp, c.constant(4 * plan.groups)),
+            [&](ThreadCode &boxes) {
+              boxes.branch(boxes.eq(lane, boxes.constant(0)),
+                           [&](ThreadCode &single) { copyBoxes(single); });
+            },
+            [&](ThreadCode &scales) { copyScales(scales); });
+      });
 }
 
 int64_t sm90::decodeSharedBytes(const DecodePlan &plan,
@@ -240,17 +255,17 @@ func::FuncOp sm90::decodeKernel(nvidia::GPUKernelSet &kernelSet, Location loc,
                                 const DecodeProblem &problem,
                                 const MatmulEpilogue &epilogue) {
   MLIRContext *context = loc.getContext();
-  Type pointer = ThreadCode::globalPointer(context);
+  Type map = LLVM::LLVMPointerType::get(context);
   Type index = IndexType::get(context);
-  SmallVector<Type> types{pointer, pointer, pointer, index, index};
+  SmallVector<Type> types{map, map, ThreadCode::globalPointer(context), index,
+                          index};
   llvm::append_range(types, epilogue.argumentTypes());
   std::string key = kernels::kernelKey(
-      "sm90.decode", plan.tokens, plan.rowTiles, plan.warpsN, plan.warpsK,
-      plan.cluster, plan.depth, problem.format.key(), problem.k,
-      problem.scalesType, problem.sharedWeights, epilogue.key());
+      "sm90.decode", plan.tokens, plan.rowTiles, plan.groups, plan.stages,
+      problem.format.key(), problem.k, problem.scalesType,
+      problem.sharedWeights, epilogue.key());
   nvidia::LaunchShape shape;
   shape.threads = static_cast<int32_t>(plan.threads());
-  shape.cluster = static_cast<int32_t>(plan.cluster);
   shape.sharedBytes = static_cast<int32_t>(decodeSharedBytes(plan, problem));
   return kernelSet.getOrCreateRaw(
       loc, "blockscale_decode", key, types, shape,

@@ -10,21 +10,25 @@
 
 namespace blockscale::sm90 {
 
+/// Elements of K that a stage holds: 128 bytes of 4-bit weights of a row, and a
+/// chunk of 64 for each warp of a group.
+inline constexpr int64_t kDecodeStageK = 256;
+
 /// The shape of a decode kernel.
 struct DecodePlan {
-  int64_t tokens = 8;   ///< Rows of A per block: 1, 2, 4 or a multiple of 8.
-  int64_t rowTiles = 1; ///< Tiles of 16 rows of B per warp.
-  int64_t warpsN = 4;   ///< Warps side by side along N,
-  int64_t warpsK = 4;   ///< and along K.
-  int64_t cluster = 1;  ///< Blocks along K, which add up through the cluster.
-  int64_t depth = 4;    ///< Chunks of a warp in its ring.
+  int64_t tokens = 8;   ///< Rows of A per block, a multiple of 8.
+  int64_t rowTiles = 4; ///< Tiles of 16 rows of B per block.
+  int64_t groups = 4;   ///< Of four warps; they take stages in turn.
+  int64_t stages = 8;
 
-  int64_t threads() const { return 32 * warpsN * warpsK; }
+  int64_t multiplyingThreads() const { return 128 * groups; }
+  /// Two more warps copy.
+  int64_t threads() const { return multiplyingThreads() + 64; }
   /// Rows of B in a block.
-  int64_t rows() const { return warpsN * rowTiles * 16; }
+  int64_t rows() const { return 16 * rowTiles; }
 
-  /// A good shape for `tokens` rows of A (at most 16) and B of `n` x `k`;
-  /// nothing if shared memory is too small.
+  /// A good shape for `tokens` rows of A and B of `n` x `k`; nothing if shared
+  /// memory is too small.
   static std::optional<DecodePlan> choose(int64_t tokens, int64_t n,
                                           const nvidia::Chip &chip,
                                           const struct DecodeProblem &problem);
@@ -38,14 +42,13 @@ struct DecodeProblem {
   bool sharedWeights = true;         ///< All batches use the same weights.
 };
 
-/// Whether the kernel's vector loads fit: 16-byte runs along k.
-bool decodeSupports(const WeightFormat &format, int64_t k);
-
 /// Shared memory that the kernel of `plan` needs.
 int64_t decodeSharedBytes(const DecodePlan &plan, const DecodeProblem &problem);
 
-/// The kernel. Arguments: A, B, scales (`!llvm.ptr<1>`), M, N (index), the
-/// epilogue's. Grid: cluster * ceil(N / rows), ceil(M / tokens), batches.
+/// The kernel. Arguments: the tensor maps of A (bf16, [batch, M, K], box
+/// [1, tokens, 64]) and of B's bytes ([batch, N, bytes], box [1, rows, 128]),
+/// both with the 128-byte swizzle, scales, M, N (index), the epilogue's. Grid:
+/// ceil(N / rows), ceil(M / tokens), batches.
 mlir::func::FuncOp decodeKernel(nvidia::GPUKernelSet &kernelSet,
                                 mlir::Location loc, const DecodePlan &plan,
                                 const DecodeProblem &problem,

@@ -67,6 +67,11 @@ static void emitBody(HopperCode c, const WeightFormat &format,
          });
 }
 
+bool sm90::dequantizeSupports(const WeightFormat &format, int64_t cols) {
+  return cols % format.run() == 0 && cols % format.block() == 0 &&
+         cols / format.block() % format.scalesPerRun() == 0;
+}
+
 Value sm90::dequantizeToBF16(OpBuilder &builder, Location loc,
                              nvidia::GPUKernelSet &kernelSet,
                              const WeightFormat &format,

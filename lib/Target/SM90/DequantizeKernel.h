@@ -9,10 +9,12 @@
 
 namespace blockscale::sm90 {
 
+/// Whether rows of `cols` elements are whole vector loads with their scales.
+bool dequantizeSupports(const WeightFormat &format, int64_t cols);
+
 /// Writes the exact bf16 values of `batch` x `rows` x `cols` elements, without
-/// the tensor scale, to a new buffer, which it returns. `cols` is a multiple of
-/// the format's run. With `ifSet`, a word on the device, only if it is not
-/// zero.
+/// the tensor scale, to a new buffer, which it returns. With `ifSet`, a word on
+/// the device, only if it is not zero.
 mlir::Value dequantizeToBF16(mlir::OpBuilder &builder, mlir::Location loc,
                              nvidia::GPUKernelSet &kernelSet,
                              const WeightFormat &format,

@@ -141,16 +141,26 @@ void HopperCode::branchElse(Value condition,
 SmallVector<Value>
 HopperCode::choose(Value condition, ValueRange otherwise,
                    llvm::function_ref<SmallVector<Value>(ThreadCode &)> body) {
-  auto branch = scf::IfOp::create(
-      builder, loc, condition,
-      [&](OpBuilder &inner, Location loc) {
-        ThreadCode code(inner, loc);
-        scf::YieldOp::create(inner, loc, body(code));
-      },
-      [&](OpBuilder &inner, Location loc) {
-        scf::YieldOp::create(inner, loc, otherwise);
-      });
+  return chooseOne(condition, body,
+                   [&](ThreadCode &) { return llvm::to_vector(otherwise); });
+}
+SmallVector<Value> HopperCode::chooseOne(
+    Value condition, llvm::function_ref<SmallVector<Value>(ThreadCode &)> then,
+    llvm::function_ref<SmallVector<Value>(ThreadCode &)> otherwise) {
+  auto emit = [](llvm::function_ref<SmallVector<Value>(ThreadCode &)> body) {
+    return [body](OpBuilder &inner, Location loc) {
+      ThreadCode code(inner, loc);
+      scf::YieldOp::create(inner, loc, body(code));
+    };
+  };
+  auto branch =
+      scf::IfOp::create(builder, loc, condition, emit(then), emit(otherwise));
   return SmallVector<Value>(branch.getResults());
+}
+Value HopperCode::anyLane(Value condition) {
+  return NVVM::VoteSyncOp::create(builder, loc, builder.getI1Type(),
+                                  constant(-1), condition,
+                                  NVVM::VoteSyncKind::any);
 }
 
 Value HopperCode::mulF16x2(Value a, Value b) {

@@ -43,6 +43,15 @@ public:
       Value condition, mlir::ValueRange otherwise,
       llvm::function_ref<llvm::SmallVector<Value>(nvidia::ThreadCode &)> body);
 
+  /// The results of one of two bodies.
+  llvm::SmallVector<Value> chooseOne(
+      Value condition,
+      llvm::function_ref<llvm::SmallVector<Value>(nvidia::ThreadCode &)> then,
+      llvm::function_ref<llvm::SmallVector<Value>(nvidia::ThreadCode &)>
+          otherwise);
+  /// Whether the condition holds for any lane of the warp.
+  Value anyLane(Value condition);
+
   /// Two f16 in an i32.
   Value mulF16x2(Value a, Value b);
   /// Four E4M3 codes from two words of f16, to nearest even, saturating.

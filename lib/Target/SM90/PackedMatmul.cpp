@@ -21,7 +21,7 @@ static constexpr int64_t kUnknownCols = 4096;
 /// Rows of A up to which the weights are streamed, and the numbers of rows
 /// that such kernels are made for.
 static constexpr int64_t kDecodeRows = 16;
-static constexpr int64_t kDecodeTokens[] = {1, 4, 8, 16};
+static constexpr int64_t kDecodeTokens[] = {8, 16};
 /// Numbers of rows of A that a tile of the other kernels has.
 static constexpr int64_t kPrefillTokens[] = {32, 64, 128, 256};
 /// Of these, the ones for a number of rows known at run time only.
@@ -54,6 +54,9 @@ struct PackedMatmul : MatmulSchedule {
                 const MatmulTile &tile) const override;
 
 private:
+  void generateDecode(OpBuilder &builder, Location loc, GPUKernelSet &kernelSet,
+                      const MatmulProblem &problem,
+                      const DecodePlan &plan) const;
   /// `misfits`: the words that say which tiles to do, or null: all.
   void generatePrefill(OpBuilder &builder, Location loc,
                        GPUKernelSet &kernelSet, const MatmulProblem &problem,
@@ -104,8 +107,8 @@ static PrefillPlan prefillPlan(const MatmulProblem &problem, const Chip &chip,
   return plan;
 }
 
-static MatmulTile tileOf(const DecodePlan &plan, const DecodeProblem &problem) {
-  return {plan.tokens, plan.rows(), 4 * problem.format.run(), plan.depth};
+static MatmulTile tileOf(const DecodePlan &plan) {
+  return {plan.tokens, plan.rows(), kDecodeStageK, plan.stages};
 }
 /// `k` is what a cluster advances by.
 static MatmulTile tileOf(const PrefillPlan &plan) {
@@ -135,17 +138,14 @@ bool PackedMatmul::isSupported(const MatmulProblem &problem,
   if (!chip.wgmma || !rhs.format)
     return false;
   std::optional<WeightFormat> weights = WeightFormat::get(*rhs.format);
-  if (!weights || !decodeSupports(*weights, problem.depth) ||
+  if (!weights ||
       !prefillSupports(*weights, problem.depth, rhs.hasTiledScales()))
     return false;
   if (!lhs.format)
     return lhs.type.getElementType().isBF16();
   std::optional<WeightFormat> activations =
       WeightFormat::get(*lhs.format, /*trueValues=*/true);
-  return activations && decodeSupports(*activations, problem.depth) &&
-         problem.depth / activations->block() % activations->scalesPerRun() ==
-             0 &&
-         decodePlan(problem, chip, 1);
+  return activations && dequantizeSupports(*activations, problem.depth);
 }
 
 SmallVector<MatmulVariant> PackedMatmul::decide(const MatmulProblem &problem,
@@ -156,7 +156,7 @@ SmallVector<MatmulVariant> PackedMatmul::decide(const MatmulProblem &problem,
     if (rows && (*rows > kDecodeRows || *rows > tokens))
       continue;
     if (std::optional<DecodePlan> plan = decodePlan(problem, chip, tokens))
-      variants.push_back({tileOf(*plan, decodeProblem(problem)), tokens});
+      variants.push_back({tileOf(*plan), tokens});
     if (rows && !variants.empty())
       return {{variants.front().tile, std::nullopt}};
   }
@@ -197,14 +197,14 @@ bool PackedMatmul::accepts(const MatmulProblem &problem, const Chip &chip,
   if (!isPrefill(tile)) {
     std::optional<DecodePlan> plan = decodePlan(problem, chip, tile.m);
     if (plan && llvm::is_contained(kDecodeTokens, tile.m)) {
-      MatmulTile chosen = tileOf(*plan, decodeProblem(problem));
+      MatmulTile chosen = tileOf(*plan);
       if (chosen.text() == tile.text())
         return true;
       why = "expects " + chosen.text() + " for " + std::to_string(tile.m) +
             " rows";
       return false;
     }
-    why = "expects m of 1, 4, 8 or 16, or a multiple of 32";
+    why = "expects m of 8 or 16, or a multiple of 32";
     return false;
   }
   PrefillPlan plan = planOf(tile);
@@ -277,19 +277,51 @@ void PackedMatmul::generate(OpBuilder &builder, Location loc,
     generatePrefill(builder, loc, kernelSet, problem, planOf(tile));
     return;
   }
+  generateDecode(builder, loc, kernelSet, problem,
+                 *decodePlan(problem, chip, tile.m));
+}
+
+/// The tensor maps of A and of B's bytes.
+static SmallVector<Value>
+tensorMaps(OpBuilder &builder, Location loc, GPUKernelSet &kernelSet,
+           const MatmulProblem &problem, Value tokens, int64_t tokenRows,
+           int64_t weightRows, int64_t weightBytes, MapSwizzle weightSwizzle) {
   IndexMath math(builder, loc);
-  DecodePlan plan = *decodePlan(problem, chip, tile.m);
+  int64_t k = problem.depth;
+  int64_t rowBytes = k * WeightFormat::get(*problem.rhs.format)->bits() / 8;
+  Value weightBatches = problem.rhsShared ? math.constant(1) : problem.batch;
+  return {makeTensorMap(builder, loc, kernelSet.getModule(),
+                        {tokens,
+                         MapElement::BF16,
+                         MapSwizzle::Bytes128,
+                         {math.constant(k), problem.rows, problem.batch},
+                         {64, tokenRows, 1}}),
+          makeTensorMap(builder, loc, kernelSet.getModule(),
+                        {problem.rhs.buffers[0],
+                         MapElement::UInt8,
+                         weightSwizzle,
+                         {math.constant(rowBytes), problem.cols, weightBatches},
+                         {weightBytes, weightRows, 1}})};
+}
+
+void PackedMatmul::generateDecode(OpBuilder &builder, Location loc,
+                                  GPUKernelSet &kernelSet,
+                                  const MatmulProblem &problem,
+                                  const DecodePlan &plan) const {
+  IndexMath math(builder, loc);
   func::FuncOp kernel = decodeKernel(kernelSet, loc, plan,
                                      decodeProblem(problem), problem.epilogue);
-  SmallVector<Value> arguments{tokensOf(builder, loc, kernelSet, problem),
-                               problem.rhs.buffers[0], problem.rhs.buffers[1],
-                               problem.rows, problem.cols};
+  SmallVector<Value> arguments =
+      tensorMaps(builder, loc, kernelSet, problem,
+                 tokensOf(builder, loc, kernelSet, problem), plan.tokens,
+                 plan.rows(), 128, MapSwizzle::Bytes128);
+  llvm::append_range(arguments, ValueRange{problem.rhs.buffers[1], problem.rows,
+                                           problem.cols});
   llvm::append_range(arguments, problem.epilogue.arguments());
-  kernelSet.launchRaw(
-      builder, loc, kernel,
-      {math.mul(math.ceilDiv(problem.cols, plan.rows()), plan.cluster),
-       math.ceilDiv(problem.rows, plan.tokens), problem.batch},
-      arguments);
+  kernelSet.launchRaw(builder, loc, kernel,
+                      {math.ceilDiv(problem.cols, plan.rows()),
+                       math.ceilDiv(problem.rows, plan.tokens), problem.batch},
+                      arguments);
 }
 
 void PackedMatmul::generatePrefill(OpBuilder &builder, Location loc,
@@ -298,27 +330,15 @@ void PackedMatmul::generatePrefill(OpBuilder &builder, Location loc,
                                    const PrefillPlan &plan,
                                    Value misfits) const {
   IndexMath math(builder, loc);
-  int64_t k = problem.depth;
   PrefillProblem prefill = prefillProblem(problem);
   prefill.onlyMisfits = bool(misfits);
   func::FuncOp kernel =
       prefillKernel(kernelSet, loc, plan, prefill, problem.epilogue);
-  Value tokensMap =
-      makeTensorMap(builder, loc, kernelSet.getModule(),
-                    {tokensOf(builder, loc, kernelSet, problem, misfits),
-                     MapElement::BF16,
-                     MapSwizzle::Bytes128,
-                     {math.constant(k), problem.rows, problem.batch},
-                     {kStageK, plan.tokens, 1}});
-  int64_t rowBytes = k * prefill.format.bits() / 8;
-  Value weightBatches = problem.rhsShared ? math.constant(1) : problem.batch;
-  Value weightsMap = makeTensorMap(
-      builder, loc, kernelSet.getModule(),
-      {problem.rhs.buffers[0],
-       MapElement::UInt8,
-       MapSwizzle::None,
-       {math.constant(rowBytes), problem.cols, weightBatches},
-       {kStageK * prefill.format.bits() / 8, PrefillPlan::rows(), 1}});
+  SmallVector<Value> arguments =
+      tensorMaps(builder, loc, kernelSet, problem,
+                 tokensOf(builder, loc, kernelSet, problem, misfits),
+                 plan.tokens, PrefillPlan::rows(),
+                 kStageK * prefill.format.bits() / 8, MapSwizzle::None);
   Value tiles = math.mul(math.mul(math.ceilDiv(problem.rows, plan.tokens),
                                   math.ceilDiv(problem.cols, plan.rows())),
                          problem.batch);
@@ -327,9 +347,8 @@ void PackedMatmul::generatePrefill(OpBuilder &builder, Location loc,
       plan.split > 1
           ? math.mul(tiles, plan.split)
           : math.min(tiles, math.constant(kernelSet.getChip().multiprocessors));
-  SmallVector<Value> arguments{
-      tokensMap,    weightsMap,   problem.rhs.buffers[1],
-      problem.rows, problem.cols, problem.batch};
+  llvm::append_range(arguments, ValueRange{problem.rhs.buffers[1], problem.rows,
+                                           problem.cols, problem.batch});
   if (misfits)
     arguments.push_back(misfits);
   llvm::append_range(arguments, problem.epilogue.arguments());

@@ -92,6 +92,52 @@ static Value powersOfTwo(HopperCode &code, Value codes) {
   return code.bor(code.shl(codes, kBF16Mantissa), special);
 }
 
+WeightFormat WeightFormat::plain() const {
+  WeightFormat result = *this;
+  result.plainScales = true;
+  // A scale up to 1 can take the element's own power of two along.
+  if (format.scale.kind == ScaleType::Kind::E8M0 && rawExponent() > 0)
+    result.elementFirst = false;
+  return result;
+}
+
+Value WeightFormat::unusual(HopperCode &code, Value codes) const {
+  if (format.scale.kind == ScaleType::Kind::E8M0)
+    return code.band(codes, 0x00800080);
+  int64_t mask = (1 << format.scale.layout.width()) - 1;
+  return code.band(code.add(code.band(codes, mask | mask << 16), 0x00010001),
+                   (mask + 1) | (mask + 1) << 16);
+}
+
+Value WeightFormat::multiplierPair(HopperCode &code, Value codes) const {
+  if (format.scale.kind == ScaleType::Kind::E8M0) {
+    if (!plainScales || elementFirst)
+      return powersOfTwo(code, codes);
+    return code.add(code.shl(codes, kBF16Mantissa),
+                    (powerPair(rawExponent()) - powerPair(0)));
+  }
+  const FloatLayout &layout = format.scale.layout;
+  int64_t place = kBF16Mantissa - layout.mantissaBits;
+  int64_t mask = (1 << layout.width()) - 1;
+  if (layout.width() < 8)
+    codes = code.band(codes, mask | mask << 16);
+  Value pair = code.shl(codes, place);
+  if (!plainScales) {
+    // The NaN code, all ones, carries into the next bit: bf16's exponent gets
+    // the ones that it lacks.
+    Value flags =
+        code.band(code.add(codes, 0x00010001), (mask + 1) | (mask + 1) << 16);
+    int64_t missing = (0xff << kBF16Mantissa) & ~(mask << place);
+    pair = code.add(code.mul(flags, missing >> layout.width()), pair);
+  }
+  pair =
+      code.mulBF16x2(pair, code.constant(powerPair(kBF16Bias - layout.bias)));
+  int64_t exponent = elementFirst ? 0 : rawExponent() - deferred;
+  if (exponent)
+    pair = code.mulBF16x2(pair, code.constant(powerPair(exponent)));
+  return pair;
+}
+
 WeightFormat::Multipliers WeightFormat::multipliers(HopperCode &code,
                                                     Value scaleCodes,
                                                     int64_t count) const {
@@ -102,28 +148,7 @@ WeightFormat::Multipliers WeightFormat::multipliers(HopperCode &code,
     Value codes = code.permuteBytes(
         scaleCodes, code.constant(0),
         code.constant(two ? 0x4140 + (i | i << 8) : 0x4440 + i));
-    Value pair;
-    if (format.scale.kind == ScaleType::Kind::E8M0) {
-      pair = powersOfTwo(code, codes);
-    } else {
-      const FloatLayout &layout = format.scale.layout;
-      int64_t place = kBF16Mantissa - layout.mantissaBits;
-      int64_t mask = (1 << layout.width()) - 1;
-      if (layout.width() < 8)
-        codes = code.band(codes, mask | mask << 16);
-      // The NaN code, all ones, carries into the next bit: bf16's exponent gets
-      // the ones that it lacks.
-      Value flags =
-          code.band(code.add(codes, 0x00010001), (mask + 1) | (mask + 1) << 16);
-      int64_t missing = (0xff << kBF16Mantissa) & ~(mask << place);
-      pair = code.add(code.mul(flags, missing >> layout.width()),
-                      code.shl(codes, place));
-      pair = code.mulBF16x2(pair,
-                            code.constant(powerPair(kBF16Bias - layout.bias)));
-      int64_t exponent = elementFirst ? 0 : rawExponent() - deferred;
-      if (exponent)
-        pair = code.mulBF16x2(pair, code.constant(powerPair(exponent)));
-    }
+    Value pair = multiplierPair(code, codes);
     result.pairs.push_back(code.splat16(pair));
     if (two)
       result.pairs.push_back(
@@ -148,16 +173,25 @@ Value WeightFormat::decodePair(HopperCode &code, Value word,
   int64_t place = kBF16Mantissa - layout.mantissaBits;
   int64_t width = magnitudeBits + 1;
   if (15 - magnitudeBits - place >= width && storedBits == 4) {
+    int64_t keep = 0x8000 | ((int64_t(1) << magnitudeBits) - 1) << place;
+    // The last code's sign is in its place, and its magnitude after a shift
+    // that serves the code before it, too.
+    int64_t shift = 12 - place;
+    if (low == 12) {
+      int64_t magnitude = keep & 0x7fff;
+      return code.bor(
+          code.band(code.shr(word, shift), magnitude | magnitude << 16),
+          code.band(word, int64_t(0x80008000)));
+    }
+    if (low == 8) {
+      word = code.shr(word, shift);
+      low -= shift;
+    }
     // Copies of the code for sign and magnitude do not overlap: one
     // multiplication makes both.
-    if (low > 4) {
-      word = code.shr(word, 8);
-      low -= 8;
-    }
     int64_t field = int64_t(0xf) << low;
     int64_t factor =
         int64_t(1) << (15 - magnitudeBits - low) | int64_t(1) << (place - low);
-    int64_t keep = 0x8000 | ((int64_t(1) << magnitudeBits) - 1) << place;
     return code.band(code.mul(code.band(word, field | field << 16), factor),
                      keep | keep << 16);
   }

@@ -44,6 +44,16 @@ public:
   Multipliers multipliers(HopperCode &code, mlir::Value scaleCodes,
                           int64_t count) const;
 
+  /// The multipliers of two scales, in half words like their codes.
+  mlir::Value multiplierPair(HopperCode &code, mlir::Value codes) const;
+
+  /// Scales are *plain* if they are not NaN and, where they are powers of two,
+  /// at most 1, which is what weights have as a rule. The same format, for
+  /// scales of which that is known: the same values by fewer operations.
+  WeightFormat plain() const;
+  /// Not zero unless both scales, codes in half words, are plain.
+  mlir::Value unusual(HopperCode &code, mlir::Value codes) const;
+
   /// Eight elements `unit` of a run (words as loaded), as four registers.
   llvm::SmallVector<mlir::Value>
   decodeUnit(HopperCode &code, llvm::ArrayRef<mlir::Value> words, int64_t unit,
@@ -70,6 +80,7 @@ private:
   int64_t deferred = 0;
   /// The element gets its own power of two before the scale multiplies it.
   bool elementFirst = false;
+  bool plainScales = false;
 };
 
 } // namespace blockscale::sm90
