@@ -16,34 +16,13 @@ import tempfile
 import time
 from pathlib import Path
 
+import matmul_module
+
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = Path(os.environ.get("BLOCKSCALE_BUILD", ROOT / "build"))
 COMPILE = BUILD / "bin" / "blockscale-compile"
 RUNS = int(sys.argv[1]) if len(sys.argv) > 1 else 9
 M = N = K = 4096
-FORMATS = {"nvfp4": ("f4E2M1FN", 16, "f8E4M3FN", True),
-           "mxfp4": ("f4E2M1FN", 32, "f8E8M0FNU", False),
-           "mxfp8_e4m3": ("f8E4M3FN", 32, "f8E8M0FNU", False)}
-GELU = """epilogue(%bias : tensor<4096xf32>) {
-  ^bb0(%acc: f32, %b: f32):
-    %x = arith.addf %acc, %b : f32
-    %c = arith.constant 0.70710677 : f32
-    %half = arith.constant 0.5 : f32
-    %one = arith.constant 1.0 : f32
-    %s = arith.mulf %x, %c : f32
-    %e = math.erf %s : f32
-    %p = arith.addf %e, %one : f32
-    %h = arith.mulf %x, %half : f32
-    %r = arith.mulf %h, %p : f32
-    %t = arith.truncf %r : f32 to bf16
-    blockscale.yield %t : bf16
-  }"""
-QUANTIZE = """
-  %qs = blockscale.scale %y : {y} to #blockscale.format<mxfp4>
-      by #blockscale.scale_rule<floor> -> tensor<{m}x128xf8E8M0FNU>
-  %q = blockscale.quantize %y : {y} scales(%qs : tensor<{m}x128xf8E8M0FNU>)
-      to #blockscale.format<mxfp4> -> tensor<{m}x4096xf4E2M1FN>
-  return %q, %qs : tensor<{m}x4096xf4E2M1FN>, tensor<{m}x128xf8E8M0FNU>"""
 
 TRITON = '''
 import sys, time
@@ -117,30 +96,6 @@ extern "C" __global__ void matmul(const __nv_bfloat16 *a, const __nv_bfloat16 *b
 '''
 
 
-def side(name, kind, rows):
-    if kind == "bf16":
-        t = f"tensor<{rows}x{K}xbf16>"
-        return [f"%{name}: {t}"], f"%{name} : {t}"
-    element, block, scale, tensor = FORMATS[kind]
-    types = [f"tensor<{rows}x{K}x{element}>",
-             f"tensor<{rows}x{K // block}x{scale}>"] + ["tensor<f32>"] * tensor
-    names = [f"%{name}{i}" for i in range(len(types))]
-    return ([f"{n}: {t}" for n, t in zip(names, types)],
-            f"{', '.join(names)} : {', '.join(types)} "
-            f"as #blockscale.format<{kind}>")
-
-
-def module(lhs, rhs, m=M, epilogue="", quantize=False):
-    (pa, a), (pb, b) = side("a", lhs, m), side("b", rhs, N)
-    y = f"tensor<{m}x{N}xbf16>"
-    tail = QUANTIZE.format(y=y, m=m) if quantize else f"\n  return %y : {y}"
-    results = tail.rsplit(" : ", 1)[1]
-    return f"""func.func @f({', '.join(pa + pb + ['%bias: tensor<4096xf32>'])})
-    -> ({results}) {{
-  %y = blockscale.scaled_matmul lhs({a}) rhs({b}) {epilogue} : {y}{tail}
-}}"""
-
-
 def cpu_seconds():
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
@@ -171,15 +126,22 @@ def lines(path):
 
 
 def ours(folder):
+    def module(lhs, rhs, m=M, **more):
+        return matmul_module.module(lhs, rhs, m, N, K, **more)
+
     cases = [("nvfp4 x nvfp4", module("nvfp4", "nvfp4")),
              ("mxfp4 x mxfp4", module("mxfp4", "mxfp4")),
              ("mxfp8_e4m3 x mxfp4", module("mxfp8_e4m3", "mxfp4")),
              ("bf16 x nvfp4", module("bf16", "nvfp4")),
+             ("nf4 x nf4", module("nf4", "nf4")),
              ("nvfp4 x nvfp4, bias and gelu",
-              module("nvfp4", "nvfp4", epilogue=GELU)),
-             ("nvfp4 x nvfp4, to mxfp4",
-              module("nvfp4", "nvfp4", quantize=True)),
-             ("nvfp4 x nvfp4, run-time M", module("nvfp4", "nvfp4", m="?"))]
+              module("nvfp4", "nvfp4", epilogue="gelu")),
+             ("nvfp4 x nvfp4, quantized to mxfp4",
+              module("nvfp4", "nvfp4", quantized="mxfp4")),
+             ("nvfp4 x nvfp4, run-time M (two kernels)",
+              module("nvfp4", "nvfp4", m="?")),
+             ("nf4 x nf4, run-time M (two kernels)",
+              module("nf4", "nf4", m="?"))]
     for name, text in cases:
         source, out = folder / "a.mlir", folder / "a.out"
         source.write_text(text)
