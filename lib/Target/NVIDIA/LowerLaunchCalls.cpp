@@ -155,6 +155,8 @@ void MarkKernels::runOnOperation() {
     kernel->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                     builder.getDenseI32ArrayAttr(
                         {static_cast<int32_t>(threads.getInt()), 1, 1}));
+    if (auto resident = shape.getAs<IntegerAttr>("resident"))
+      kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), resident);
     auto cluster = shape.getAs<IntegerAttr>("cluster");
     if (cluster.getInt() > 1)
       kernel->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),

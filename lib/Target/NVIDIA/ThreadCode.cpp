@@ -191,6 +191,21 @@ void ThreadCode::branch(Value condition,
   });
 }
 
+SmallVector<Value>
+ThreadCode::choose(Value condition, ValueRange otherwise,
+                   llvm::function_ref<SmallVector<Value>(ThreadCode &)> body) {
+  auto branch = scf::IfOp::create(
+      builder, loc, condition,
+      [&](OpBuilder &inner, Location loc) {
+        ThreadCode code(inner, loc);
+        scf::YieldOp::create(inner, loc, body(code));
+      },
+      [&](OpBuilder &inner, Location loc) {
+        scf::YieldOp::create(inner, loc, otherwise);
+      });
+  return SmallVector<Value>(branch.getResults());
+}
+
 SmallVector<Value> ThreadCode::loop(
     Value lower, Value upper, Value step, ValueRange initial,
     llvm::function_ref<SmallVector<Value>(ThreadCode &, Value, ValueRange)>
@@ -243,4 +258,12 @@ SmallVector<Value> ThreadCode::loadMatrices(Value shared, int64_t count,
 Value ThreadCode::permuteBytes(Value low, Value high, Value selector) {
   return NVVM::PermuteOp::create(builder, loc, i32(), low, high, selector,
                                  NVVM::PermuteMode::DEFAULT);
+}
+
+Value ThreadCode::fromLaneOfHalf(Value value, Value index) {
+  // Bits of a lane's number that stay, and the last lane.
+  constexpr int64_t halves = 0x10 << 8 | 0x1f;
+  return NVVM::ShflOp::create(builder, loc, value.getType(), constant(-1),
+                              value, index, constant(halves),
+                              NVVM::ShflKind::idx, UnitAttr());
 }

@@ -7,8 +7,6 @@
 using namespace blockscale;
 using namespace blockscale::nvidia;
 
-/// Threads that a multiprocessor of every chip of the table holds.
-static constexpr double kThreads = 1536;
 /// Cycles of a step that are neither loads nor multiplications.
 static constexpr double kStepOverhead = 60;
 /// Rows and columns assumed where only the run time knows them.
@@ -23,11 +21,8 @@ double nvidia::tileCost(const TileCandidate &candidate, const TileRates &rates,
   double blocks =
       std::ceil(double(rows) / tile.m) * std::ceil(double(cols) / tile.n);
   double steps = std::ceil(double(depth) / tile.k);
-  double resident = std::max(
-      1.0, std::min(std::floor(kThreads / candidate.shape.threads()),
-                    std::floor(double(chip.sharedBytes) /
-                               tiledMatmulBytes(candidate.shape,
-                                                candidate.stageBytes))));
+  double resident = residentBlocks(candidate.shape, candidate.stageBytes,
+                                   candidate.registers, chip);
   double multiply = double(tile.m) * tile.n * tile.k / rates.multiplications;
   double load = candidate.loadedBytes / rates.bytes;
   double convert = rates.elementsConverted ? double(tile.m + tile.n) * tile.k /

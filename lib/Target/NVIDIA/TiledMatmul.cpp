@@ -16,6 +16,9 @@ static constexpr int64_t kRasterGroup = 8;
 /// Columns between rows of the staged result: keeps pairs of f32 that a half
 /// warp stores in different banks.
 static constexpr int64_t kStagingPadding = 8;
+/// Of a thread that quantizes a block of the result: its values, and what
+/// becomes of them.
+static constexpr int64_t kQuantizingRegisters = 40;
 
 /// The dynamic shared memory of the kernels of a module.
 static Value sharedMemory(ThreadCode &code) {
@@ -47,6 +50,21 @@ int64_t nvidia::tiledMatmulBytes(const TileShape &shape, int64_t stageBytes) {
   // While the result is staged in the last stage, the others are filled anew.
   int64_t staging = stagedRows(shape) * (shape.n + kStagingPadding) * 4;
   return stageBytes * (shape.stages - 1) + std::max(stageBytes, staging);
+}
+
+int64_t nvidia::residentBlocks(const TileShape &shape, int64_t stageBytes,
+                               int64_t registers, const Chip &chip) {
+  // Of a multiprocessor of every chip of the table.
+  constexpr int64_t kThreads = 1536, kRegisters = 65536;
+  // Fragments and addresses; and what is enough for every tile but the largest,
+  // so that more blocks are not bought with spills.
+  constexpr int64_t kOtherRegisters = 52, kEnough = 128;
+  registers += shape.fragmentsM() * shape.fragmentsN() * 4 + kOtherRegisters;
+  registers = std::max(registers, kEnough);
+  int64_t blocks = std::min(
+      {kThreads / shape.threads(), kRegisters / (shape.threads() * registers),
+       chip.sharedBytes / tiledMatmulBytes(shape, stageBytes)});
+  return std::max<int64_t>(1, blocks);
 }
 
 int64_t nvidia::stagesThatFit(TileShape shape, int64_t stageBytes,
@@ -100,7 +118,7 @@ private:
   void bring(ThreadCode &code, Value step, Value stage,
              llvm::function_ref<void()> meanwhile);
   void bringFirst(ThreadCode &code);
-  SmallVector<Value> accumulate(ThreadCode &code);
+  SmallVector<Value> accumulate(ThreadCode &code, Value steps);
   /// Writes a tile. `bits` are this thread's of the largest magnitude so far,
   /// or null; they are returned.
   Value finish(ThreadCode &code, ValueRange sums, const Place &place,
@@ -159,7 +177,7 @@ void KernelWriter::bringFirst(ThreadCode &code) {
             });
 }
 
-SmallVector<Value> KernelWriter::accumulate(ThreadCode &code) {
+SmallVector<Value> KernelWriter::accumulate(ThreadCode &code, Value steps) {
   Value zero = code.zero(code.f32());
   SmallVector<Value> carried(shape.fragmentsM() * shape.fragmentsN() * 4, zero);
   size_t numSums = carried.size();
@@ -167,7 +185,7 @@ SmallVector<Value> KernelWriter::accumulate(ThreadCode &code) {
   carried.push_back(code.constant(ahead() * stageBytes()));
   Value last = code.constant((shape.stages - 1) * stageBytes());
   SmallVector<Value> results = code.loop(
-      code.constant(0), code.constant(numSteps), 1, carried,
+      code.constant(0), steps, 1, carried,
       [&](ThreadCode &inner, Value step, ValueRange values) {
         SmallVector<Value> sums(values.take_front(numSums));
         Value reading = values[numSums], writing = values[numSums + 1];
@@ -273,31 +291,36 @@ void KernelWriter::write(ThreadCode &code, ValueRange args) {
   multiplier.begin(code, lane, code.mul(warpM, shape.warpRows()),
                    code.mul(warpN, shape.warpCols()));
 
+  // A pass multiplies and finishes a tile and brings the first steps of the
+  // next one: of the block's first tile, in a pass that multiplies nothing, so
+  // that the code of both is there once.
   Value block = code.blockId(), blocks = code.gridSize();
-  beginSources(code, placeOf(code, block));
-  bringFirst(code);
   SmallVector<Value> initial;
   if (problem.epilogue.amax)
     initial.push_back(code.constant(0));
-  SmallVector<Value> bits =
-      code.loop(block, tiles, blocks, initial,
-                [&](ThreadCode &inner, Value tile, ValueRange carried) {
-                  Place place = placeOf(inner, tile);
-                  beginSources(inner, place);
-                  multiplier.beginTile(inner);
-                  SmallVector<Value> sums = accumulate(inner);
-                  // Nobody reads the stages any more.
-                  inner.waitForCopies(0);
-                  inner.barrier();
-                  Value next = inner.add(tile, blocks);
-                  inner.branch(inner.lt(next, tiles), [&](ThreadCode &branch) {
-                    beginSources(branch, placeOf(branch, next));
-                    bringFirst(branch);
-                  });
-                  Value amax = finish(inner, sums, place,
-                                      carried.empty() ? Value() : carried[0]);
-                  return amax ? SmallVector<Value>{amax} : SmallVector<Value>();
-                });
+  SmallVector<Value> bits = code.loop(
+      block, code.add(tiles, blocks), blocks, initial,
+      [&](ThreadCode &inner, Value next, ValueRange carried) {
+        Value hasTile = inner.lt(block, next);
+        Place place = placeOf(inner, inner.sub(next, blocks));
+        beginSources(inner, place);
+        multiplier.beginTile(inner);
+        Value steps =
+            inner.select(hasTile, inner.constant(numSteps), inner.constant(0));
+        SmallVector<Value> sums = accumulate(inner, steps);
+        // Nobody reads the stages any more.
+        inner.waitForCopies(0);
+        inner.barrier();
+        inner.branch(inner.lt(next, tiles), [&](ThreadCode &branch) {
+          beginSources(branch, placeOf(branch, next));
+          bringFirst(branch);
+        });
+        return inner.choose(hasTile, carried, [&](ThreadCode &some) {
+          Value amax =
+              finish(some, sums, place, carried.empty() ? Value() : carried[0]);
+          return amax ? SmallVector<Value>{amax} : SmallVector<Value>();
+        });
+      });
   if (!bits.empty())
     problem.epilogue.storeAmax(code, epilogueArgs, bits[0]);
 }
@@ -326,10 +349,15 @@ void nvidia::generateTiledMatmul(OpBuilder &builder, Location loc,
   KernelWriter writer(problem, shape, sourceA, sourceB, multiplier,
                       (problem.depth + tile.k - 1) / tile.k);
   LaunchShape launch;
+  int64_t stageBytes = sourceA.stageBytes() + sourceB.stageBytes();
   launch.threads = shape.threads();
   launch.persistent = true;
-  launch.sharedBytes =
-      tiledMatmulBytes(shape, sourceA.stageBytes() + sourceB.stageBytes());
+  launch.sharedBytes = tiledMatmulBytes(shape, stageBytes);
+  int64_t registers = sourceA.registers() + sourceB.registers();
+  if (problem.epilogue.quantized)
+    registers += kQuantizingRegisters;
+  launch.resident =
+      residentBlocks(shape, stageBytes, registers, kernelSet.getChip());
   func::FuncOp kernel = kernelSet.getOrCreateRaw(
       loc, name, name.str() + problem.key() + tile.text(), types, launch,
       [&](OpBuilder &inner, Location loc, ValueRange args) {

@@ -252,7 +252,7 @@ BlockScaledMatmul::decide(const MatmulProblem &problem,
     int64_t loaded =
         tile.k *
         (m * problem.lhs.storageBits() + n * problem.rhs.storageBits()) / 8;
-    candidates.push_back({tile, shape, bytes, loaded});
+    candidates.push_back({tile, shape, bytes, loaded, /*registers=*/0});
   }
   TileRates rates{atom.inBytes ? 512.0 : 2048.0, 14, 0};
   return chooseTiles(candidates, rates, chip, problem);

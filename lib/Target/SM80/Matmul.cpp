@@ -108,6 +108,15 @@ static int64_t stageBytesOf(const TileShape &shape) {
   return (shape.m + shape.n) * shape.rowBytes;
 }
 
+/// cp.async where memory holds what mma reads.
+static std::unique_ptr<TileSource>
+makeSource(const MatmulSide &side, const TileShape &shape, int64_t tileRows) {
+  if (!side.format && side.type.getElementType().isBF16() &&
+      side.cols() % 2 == 0)
+    return std::make_unique<CopySource>(shape, tileRows, side.cols() * 2, 16);
+  return std::make_unique<RegisterSource>(side, shape, tileRows);
+}
+
 SmallVector<MatmulVariant>
 DequantizingMatmul::decide(const MatmulProblem &problem,
                            const Chip &chip) const {
@@ -123,8 +132,12 @@ DequantizingMatmul::decide(const MatmulProblem &problem,
     int64_t loaded =
         kTileK *
         (m * problem.lhs.storageBits() + n * problem.rhs.storageBits()) / 8;
-    candidates.push_back(
-        {{m, n, kTileK, shape.stages}, shape, stageBytesOf(shape), loaded});
+    candidates.push_back({{m, n, kTileK, shape.stages},
+                          shape,
+                          stageBytesOf(shape),
+                          loaded,
+                          makeSource(problem.lhs, shape, m)->registers() +
+                              makeSource(problem.rhs, shape, n)->registers()});
   }
   bool converts = problem.lhs.format || problem.rhs.format;
   TileRates rates{1024, 32, converts ? 32.0 : 0.0};
@@ -144,15 +157,6 @@ bool DequantizingMatmul::accepts(const MatmulProblem &problem, const Chip &chip,
     why = "expects at most " + std::to_string(chip.sharedBytes) +
           " bytes of shared memory, but it needs " + std::to_string(bytes);
   return why.empty();
-}
-
-/// cp.async where memory holds what mma reads.
-static std::unique_ptr<TileSource>
-makeSource(const MatmulSide &side, const TileShape &shape, int64_t tileRows) {
-  if (!side.format && side.type.getElementType().isBF16() &&
-      side.cols() % 2 == 0)
-    return std::make_unique<CopySource>(shape, tileRows, side.cols() * 2, 16);
-  return std::make_unique<RegisterSource>(side, shape, tileRows);
 }
 
 void DequantizingMatmul::generate(OpBuilder &builder, Location loc,

@@ -63,8 +63,23 @@ RegisterSource::RegisterSource(const MatmulSide &side, const TileShape &shape,
       unit = longer;
 }
 
+bool RegisterSource::hasCodebook() const {
+  return side.format &&
+         side.format->element.kind == ElementType::Kind::Codebook;
+}
+
 int64_t RegisterSource::blocks() const {
   return std::max<int64_t>(1, unit / side.format->blockCols);
+}
+
+int64_t RegisterSource::registers() const {
+  int64_t ofUnit = unit * side.storageBits() / 32;
+  if (side.format)
+    ofUnit += blocks() * (side.zerosType ? 2 : 1);
+  // Eight elements are converted at a time: pairs of them where they are, or
+  // as f32 beside what they come from.
+  int64_t converted = hasFastNibbles(side) ? 0 : 2 * kChunk;
+  return llvm::divideCeil(tileRows, rowsAtOnce()) * ofUnit + converted;
 }
 
 void RegisterSource::begin(ThreadCode &code, ValueRange pointers,
@@ -78,6 +93,11 @@ void RegisterSource::begin(ThreadCode &code, ValueRange pointers,
   for (int64_t first = 0; first < tileRows; first += rowsAtOnce())
     rows.push_back(code.min(
         code.add(code.add(place.firstRow, offsetRow), first), lastRow));
+  if (hasCodebook()) {
+    IRValueBuilder b(code.builder, code.loc);
+    codebookValue =
+        decodeElement(b, side.format->element, b.band(place.thread, b.i32(15)));
+  }
 }
 
 /// One code of an 8, 16 or 32-bit scale or zero point, as i32.
@@ -168,6 +188,15 @@ Value RegisterSource::dequantize(ThreadCode &code, ValueRange words,
   const Format &format = *side.format;
   unsigned bits = side.storageBits();
   IRValueBuilder b(code.builder, code.loc);
+  int64_t block = group * kChunk / format.blockCols;
+  Value scale = decodeScale(b, format.scale, scales[block]);
+  if (hasCodebook()) {
+    SmallVector<Value> lanes;
+    for (int64_t lane = 0; lane < kChunk; ++lane)
+      lanes.push_back(
+          code.fromLaneOfHalf(codebookValue, code.shr(words[group], 4 * lane)));
+    return b.fmul(code.pack(lanes), scale);
+  }
   Value codes;
   if (bits == 4) {
     std::vector<uint32_t> shifts;
@@ -183,8 +212,6 @@ Value RegisterSource::dequantize(ThreadCode &code, ValueRange words,
     codes = vector::FromElementsOp::create(
         code.builder, code.loc, VectorType::get({kChunk}, code.i32()), lanes);
   }
-  int64_t block = group * kChunk / format.blockCols;
-  Value scale = decodeScale(b, format.scale, scales[block]);
   Value values;
   if (format.zero == ZeroPoint::None)
     values = decodeElement(b, format.element, codes);

@@ -4,7 +4,8 @@
 // Tiles of bf16 from what memory holds: codes with block scales are
 // dequantized between the load and the store to shared memory, plain reals are
 // converted. A thread takes units of 8, 16 or 32 neighbouring elements: 16
-// bytes of codes where rows allow it.
+// bytes of codes where rows allow it. The lanes of a half warp hold a value of
+// a codebook each, and give it to those that have its code.
 //
 //===----------------------------------------------------------------------===//
 #ifndef BLOCKSCALE_LIB_TARGET_SM80_REGISTERSOURCE_H
@@ -31,6 +32,7 @@ public:
   RegisterSource(const nvidia::MatmulSide &side, const nvidia::TileShape &shape,
                  int64_t tileRows);
   int64_t stageBytes() const override { return tileRows * shape.rowBytes; }
+  int64_t registers() const override;
   void begin(nvidia::ThreadCode &code, mlir::ValueRange buffers,
              const nvidia::TilePlace &place) override;
   llvm::SmallVector<mlir::Value>
@@ -55,6 +57,7 @@ private:
   mlir::Value dequantize(nvidia::ThreadCode &code, mlir::ValueRange words,
                          mlir::ValueRange scales, mlir::ValueRange zeros,
                          int64_t group);
+  bool hasCodebook() const;
 
   const nvidia::MatmulSide &side;
   const nvidia::TileShape shape;
@@ -63,6 +66,8 @@ private:
   nvidia::TilePlace place;
   mlir::Value unitCol, offsetRow; ///< This thread's unit and row of the tile.
   llvm::SmallVector<mlir::Value> rows; ///< Of the side, clamped.
+  mlir::Value codebookValue; ///< Whose code is this lane's number in the half
+                             ///< warp.
 };
 
 } // namespace blockscale::sm80

@@ -3,7 +3,6 @@
 #include "FoldedBody.h"
 
 #include "blockscale/Kernels/Patterns.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 using namespace blockscale;
@@ -93,7 +92,9 @@ func::FuncOp sm90::foldedKernel(nvidia::GPUKernelSet &kernelSet, Location loc,
   nvidia::LaunchShape shape;
   shape.threads = FoldedPlan::threads();
   shape.sharedBytes = static_cast<int32_t>(foldedSharedBytes(plan));
-  func::FuncOp kernel = kernelSet.getOrCreateRaw(
+  // setmaxnreg needs a known number of registers at the start.
+  shape.resident = 1;
+  return kernelSet.getOrCreateRaw(
       loc, "blockscale_folded",
       kernels::kernelKey("sm90.folded", plan.stages, plan.group, problem.k,
                          problem.sharedB, epilogue.key()),
@@ -101,8 +102,4 @@ func::FuncOp sm90::foldedKernel(nvidia::GPUKernelSet &kernelSet, Location loc,
         FoldedBody(HopperCode(builder, loc), plan, problem, epilogue, args)
             .emit();
       });
-  // setmaxnreg needs a known number of registers at the start.
-  kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                  OpBuilder(context).getI32IntegerAttr(1));
-  return kernel;
 }

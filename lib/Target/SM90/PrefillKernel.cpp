@@ -3,7 +3,6 @@
 #include "PrefillBody.h"
 
 #include "blockscale/Kernels/Patterns.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 using namespace blockscale;
@@ -75,14 +74,12 @@ func::FuncOp sm90::prefillKernel(nvidia::GPUKernelSet &kernelSet, Location loc,
   shape.threads = PrefillPlan::threads();
   shape.cluster = static_cast<int32_t>(plan.split);
   shape.sharedBytes = static_cast<int32_t>(prefillSharedBytes(plan, problem));
-  func::FuncOp kernel = kernelSet.getOrCreateRaw(
+  // setmaxnreg needs a known number of registers at the start.
+  shape.resident = 1;
+  return kernelSet.getOrCreateRaw(
       loc, "blockscale_prefill", key, types, shape,
       [&](OpBuilder &builder, Location loc, ValueRange args) {
         PrefillBody(HopperCode(builder, loc), plan, problem, epilogue, args)
             .emit();
       });
-  // setmaxnreg needs a known number of registers at the start.
-  kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                  OpBuilder(context).getI32IntegerAttr(1));
-  return kernel;
 }

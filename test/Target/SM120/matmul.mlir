@@ -6,10 +6,12 @@
 
 // REMARK: remark: scaled_matmul nvfp4 x nvfp4: native, mma.m16n8k64 mxf4nvf4 scale_vec::4X, tile 128x128x128, 4 stages
 // CHECK-LABEL: func.func @blockscale_matmul_block_scaled(
+// A multiprocessor's shared memory holds one block: so may its registers.
+// CHECK-SAME: resident = 1 : i32
 // 16 bytes of codes at a time, 4 of scales.
+// CHECK: nvvm.cp.async.wait.group 2
 // CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg
 // CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 4, cache = ca
-// CHECK: nvvm.cp.async.wait.group 2
 // CHECK: nvvm.ldmatrix {{.*}}eltType = #nvvm.ld_st_matrix_elt_type<b16>
 // CHECK: nvvm.mma.block_scale
 // CHECK-SAME: blockScaleFormat = #nvvm.block_scale_format<ue4m3>

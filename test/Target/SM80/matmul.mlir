@@ -9,11 +9,11 @@
 // CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg
 // 32 elements of 4 bits.
 // CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
-// CHECK: nvvm.convert.f32x2.to.bf16x2
-// CHECK: llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xi32>, !llvm.ptr<3>
 // CHECK: nvvm.mma.sync
 // CHECK-SAME: multiplicandAPtxType = #nvvm.mma_type<bf16>
 // CHECK-SAME: shape = #nvvm.shape<m = 16, n = 8, k = 16>
+// CHECK: nvvm.convert.f32x2.to.bf16x2
+// CHECK: llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xi32>, !llvm.ptr<3>
 func.func @weight_only(%a: tensor<4096x4096xbf16>, %b: tensor<4096x4096xf4E2M1FN>, %bs: tensor<4096x256xf8E4M3FN>,
                        %bg: tensor<f32>) -> tensor<4096x4096xbf16> {
   %y = blockscale.scaled_matmul
@@ -30,7 +30,11 @@ func.func @plain(%a: tensor<1x4096xbf16>, %b: tensor<512x4096xbf16>) -> tensor<1
   return %y : tensor<1x512xf32>
 }
 
-// Products of an element and its scale that need more than 8 bits.
+// Products of an element and its scale that need more than 8 bits. The lanes
+// of a warp look codes of nf4 up at each other.
+// CHECK-LABEL: func.func @blockscale_matmul_bf16_{{[0-9]+}}(
+// CHECK-LABEL: func.func @blockscale_matmul_bf16_{{[0-9]+}}(
+// CHECK: nvvm.shfl.sync idx
 // REMARK: remark: scaled_matmul f32 x nf4: emulated via bf16 mma.m16n8k16, both sides rounded to bf16, tile
 func.func @rounded(%a: tensor<64x4096xf32>, %b: tensor<512x4096xi4>, %bs: tensor<512x64xf32>) -> tensor<64x512xf32> {
   %y = blockscale.scaled_matmul lhs(%a : tensor<64x4096xf32>)

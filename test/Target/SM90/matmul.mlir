@@ -13,7 +13,7 @@
 
 // Many rows: TMA with a tensor map by value, wgmma with A in registers.
 // CHECK-LABEL: func.func @blockscale_prefill(%arg0: !llvm.ptr {blockscale.by_value}, %arg1: !llvm.ptr {blockscale.by_value}
-// CHECK-SAME: nvvm.minctasm = 1 : i32
+// CHECK-SAME: resident = 1 : i32
 // CHECK: wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16
 // CHECK: cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes
 
@@ -64,7 +64,7 @@ func.func @both(%a: tensor<?x4096xf4E2M1FN>, %as: tensor<?x256xf8E4M3FN>, %ag: t
 // CHECK: red.relaxed.gpu.global.or.b32
 // CHECK: nvvm.prmt
 // CHECK-LABEL: func.func @blockscale_folded(%arg0: !llvm.ptr {blockscale.by_value}, %arg1: !llvm.ptr {blockscale.by_value}
-// CHECK-SAME: nvvm.minctasm = 1 : i32
+// CHECK-SAME: resident = 1 : i32
 // CHECK: wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3
 // CHECK: arith.addf
 // CHECK-LABEL: func.func @blockscale_prefill_{{[0-9]+}}(

@@ -24,6 +24,9 @@ struct LaunchShape {
   /// Blocks loop over the work: of the grid's x extent, which counts the work,
   /// as many start as the device runs at a time.
   bool persistent = false;
+  /// Blocks that a multiprocessor is to hold at a time: ptxas gives a thread as
+  /// many registers as that allows. 0: it guesses.
+  int32_t resident = 0;
 };
 
 class GPUKernelSet : public kernels::KernelSet {

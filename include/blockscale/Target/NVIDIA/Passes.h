@@ -25,7 +25,7 @@ namespace blockscale::nvidia {
 #include "blockscale/Target/NVIDIA/Passes.h.inc"
 
 /// On the declaration that launches a kernel: {kernel, block, cluster, shared,
-/// and persistent if that is so} (see LaunchShape).
+/// and persistent and resident where they are said} (see LaunchShape).
 inline constexpr llvm::StringLiteral kLaunchAttr = "blockscale.launch";
 /// On an argument of a kernel or its launcher: a 128-byte value, passed by
 /// copy.

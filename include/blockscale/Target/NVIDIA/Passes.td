@@ -56,7 +56,8 @@ def MarkKernelsPass
   let summary = "give kernels the attributes that NVVM knows";
   let description = [{
     Runs on the LLVM dialect inside a `gpu.module`: functions with
-    `blockscale.launch` become kernels with their number of threads, and
+    `blockscale.launch` become kernels with their number of threads and, where
+    it has `resident`, of blocks that a multiprocessor holds at least, and
     arguments with `blockscale.by_value` grid constants.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect",

@@ -81,6 +81,10 @@ public:
   void barrier();
 
   void branch(Value condition, llvm::function_ref<void(ThreadCode &)> body);
+  /// The results of `body` if the condition holds, else `otherwise`.
+  llvm::SmallVector<Value>
+  choose(Value condition, mlir::ValueRange otherwise,
+         llvm::function_ref<llvm::SmallVector<Value>(ThreadCode &)> body);
   /// for (i = lower; i < upper; i += step), carried values; all i32 or as
   /// `initial`.
   llvm::SmallVector<Value>
@@ -108,6 +112,9 @@ public:
   llvm::SmallVector<Value> loadMatrices(Value shared, int64_t count,
                                         unsigned packedBits = 0);
   Value permuteBytes(Value low, Value high, Value selector);
+  /// `value` (32 bits) of the lane of this half warp that the low four bits of
+  /// `index` name. All lanes of the warp are here.
+  Value fromLaneOfHalf(Value value, Value index);
 };
 
 } // namespace blockscale::nvidia

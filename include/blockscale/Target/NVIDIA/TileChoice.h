@@ -25,6 +25,7 @@ struct TileCandidate {
   TileShape shape;
   int64_t stageBytes;  ///< Shared memory.
   int64_t loadedBytes; ///< Global memory, per step.
+  int64_t registers;   ///< Of the sources.
 };
 
 /// Estimated cycles of rows x cols x depth.

@@ -57,6 +57,8 @@ public:
   virtual ~TileSource() = default;
   /// Shared memory of one stage, a multiple of 128.
   virtual int64_t stageBytes() const = 0;
+  /// What a thread holds of a stage between fetch and store, and to convert it.
+  virtual int64_t registers() const { return 0; }
   /// Before each tile; `buffers` are global pointers, as MatmulSide::buffers.
   virtual void begin(ThreadCode &code, mlir::ValueRange buffers,
                      const TilePlace &place) = 0;
@@ -144,6 +146,12 @@ void generateTiledMatmul(mlir::OpBuilder &builder, mlir::Location loc,
 
 /// Shared memory that the kernel needs.
 int64_t tiledMatmulBytes(const TileShape &shape, int64_t stageBytes);
+
+/// Blocks that a multiprocessor holds at a time, as far as shared memory, its
+/// threads and registers say: those of the sums, `registers`, and what every
+/// thread needs.
+int64_t residentBlocks(const TileShape &shape, int64_t stageBytes,
+                       int64_t registers, const Chip &chip);
 
 /// The largest number of stages, at most `wanted`, that the chip holds; 0 if
 /// not even two fit.
