@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blockscale/Conversion/Passes.h"
 #include "blockscale/Conversion/StorageTypes.h"
+#include "blockscale/Dialect/BlockScale/IR/Annotations.h"
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

@@ -1,6 +1,7 @@
 //===-- RecordEntries.cpp - Signatures that callers see -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blockscale/Conversion/Passes.h"
+#include "blockscale/Dialect/BlockScale/IR/Annotations.h"
 
 namespace blockscale {
 #define GEN_PASS_DEF_RECORDENTRIESPASS

@@ -90,9 +90,9 @@ void copyBulk(Warp &w, const Inst &i, uint32_t mask) {
         return (address & ((1u << rankShift) - 1)) | rank << rankShift;
       };
       MbarrierPlace barrier;
-      if (!findMbarrierOfCopy(w, i, l,
-                        data.multicast ? at(barrierAddress) : barrierAddress,
-                        barrier))
+      if (!findMbarrierOfCopy(
+              w, i, l, data.multicast ? at(barrierAddress) : barrierAddress,
+              barrier))
         return;
       Accessor by = copyFor(w, barrier);
       const uint8_t *in =
@@ -207,9 +207,9 @@ void copyTensor(Warp &w, const Inst &i, uint32_t mask) {
         return (address & ((1u << rankShift) - 1)) | rank << rankShift;
       };
       MbarrierPlace barrier;
-      if (!findMbarrierOfCopy(w, i, l,
-                        data.multicast ? at(barrierAddress) : barrierAddress,
-                        barrier))
+      if (!findMbarrierOfCopy(
+              w, i, l, data.multicast ? at(barrierAddress) : barrierAddress,
+              barrier))
         return;
       Accessor by = copyFor(w, barrier);
       bool good = forEachPiece(shape, start, [&](const TilePiece &piece) {

@@ -19,9 +19,6 @@ namespace blockscale {
 #define GEN_PASS_REGISTRATION
 #include "blockscale/Conversion/Passes.h.inc"
 
-/// On a function: the logical types of its inputs and results.
-inline constexpr llvm::StringLiteral kEntryAttr = "blockscale.entry";
-
 } // namespace blockscale
 
 #endif // BLOCKSCALE_CONVERSION_PASSES_H

@@ -1,6 +1,7 @@
 //===-- CPUKernelSet.cpp - Kernels as functions, launched in parallel -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "CPUKernelSet.h"
+#include "blockscale/Dialect/BlockScale/IR/Annotations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

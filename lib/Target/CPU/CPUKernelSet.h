@@ -14,9 +14,6 @@
 
 namespace blockscale::cpu {
 
-/// On the declaration that launches a kernel: the kernel's symbol.
-inline constexpr llvm::StringLiteral kParallelAttr = "blockscale.parallel";
-
 class CPUKernelSet : public kernels::KernelSet {
 public:
   explicit CPUKernelSet(mlir::ModuleOp module);

@@ -1,6 +1,7 @@
 //===-- LowerParallelCalls.cpp - Kernel launchers call the runtime --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "CPUKernelSet.h"
+#include "blockscale/Dialect/BlockScale/IR/Annotations.h"
 #include "blockscale/Target/CPU/Passes.h"
 
 namespace blockscale::cpu {
@@ -89,21 +90,20 @@ void LowerParallelCalls::runOnOperation() {
   ModuleOp module = getOperation();
   SmallVector<LLVM::LLVMFuncOp> launchers;
   for (auto function : module.getOps<LLVM::LLVMFuncOp>())
-    if (function->hasAttr(cpu::kParallelAttr))
+    if (function->hasAttr(kParallelAttr))
       launchers.push_back(function);
   for (LLVM::LLVMFuncOp launcher : launchers) {
-    auto symbol =
-        launcher->getAttrOfType<FlatSymbolRefAttr>(cpu::kParallelAttr);
+    auto symbol = launcher->getAttrOfType<FlatSymbolRefAttr>(kParallelAttr);
     auto kernel =
         symbol ? module.lookupSymbol<LLVM::LLVMFuncOp>(symbol) : nullptr;
     if (!kernel || !launcher.isExternal() ||
         kernel.getFunctionType() != launcher.getFunctionType()) {
       launcher.emitOpError("expects a declaration whose ")
-          << cpu::kParallelAttr
+          << kParallelAttr
           << " names a function of the same type in the LLVM dialect";
       return signalPassFailure();
     }
     lower(launcher, kernel, declareRuntime(module));
-    launcher->removeAttr(cpu::kParallelAttr);
+    launcher->removeAttr(kParallelAttr);
   }
 }

@@ -1,6 +1,7 @@
 //===-- MatmulLowering.cpp - Launches of the matmul kernels ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "MatmulKernel.h"
+#include "blockscale/Dialect/BlockScale/IR/Annotations.h"
 #include "blockscale/Kernels/Patterns.h"
 #include "blockscale/Kernels/SizeChecks.h"
 
@@ -75,6 +76,8 @@ LogicalResult
 LowerScaledMatmul::matchAndRewrite(ScaledMatmulOp op, OpAdaptor adaptor,
                                    ConversionPatternRewriter &rewriter) const {
   Location loc = op.getLoc();
+  if (op->hasAttr(kTileAttr))
+    op.emitRemark() << kTileAttr << " has no effect on the CPU target";
   auto lhsType = op.getLhs().getType(), rhsType = op.getRhs().getType();
   auto bufferOf = [&](Value tensor) {
     return inputBuffer(rewriter, loc, tensor);

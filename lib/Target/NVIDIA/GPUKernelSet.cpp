@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blockscale/Target/NVIDIA/GPUKernelSet.h"
 #include "GPUThreadOps.h"
+#include "blockscale/Dialect/BlockScale/IR/Annotations.h"
 #include "blockscale/Kernels/KernelBuilder.h"
 #include "blockscale/Target/NVIDIA/Passes.h"
 

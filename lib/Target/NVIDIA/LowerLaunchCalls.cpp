@@ -1,5 +1,6 @@
 //===-- LowerLaunchCalls.cpp - Kernel launchers call the runtime ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "blockscale/Dialect/BlockScale/IR/Annotations.h"
 #include "blockscale/Target/NVIDIA/Passes.h"
 
 namespace blockscale::nvidia {
@@ -85,7 +86,7 @@ void LowerLaunchCalls::lower(LLVM::LLVMFuncOp launcher, DictionaryAttr shape) {
   for (auto [index, param] : llvm::enumerate(params)) {
     Value address = param;
     if (!isa<LLVM::LLVMPointerType>(param.getType()) ||
-        !launcher.getArgAttr(index + 3, nvidia::kByValueAttr)) {
+        !launcher.getArgAttr(index + 3, kByValueAttr)) {
       address =
           LLVM::AllocaOp::create(builder, loc, pointer, param.getType(), one);
       LLVM::StoreOp::create(builder, loc, param, address);
@@ -120,10 +121,10 @@ void LowerLaunchCalls::runOnOperation() {
   ModuleOp module = getOperation();
   SmallVector<LLVM::LLVMFuncOp> launchers;
   for (auto function : module.getOps<LLVM::LLVMFuncOp>())
-    if (function->hasAttr(nvidia::kLaunchAttr))
+    if (function->hasAttr(kLaunchAttr))
       launchers.push_back(function);
   for (LLVM::LLVMFuncOp launcher : launchers) {
-    auto shape = launcher->getAttrOfType<DictionaryAttr>(nvidia::kLaunchAttr);
+    auto shape = launcher->getAttrOfType<DictionaryAttr>(kLaunchAttr);
     bool complete = shape && shape.getAs<StringAttr>("kernel") &&
                     shape.getAs<IntegerAttr>("block") &&
                     shape.getAs<IntegerAttr>("cluster") &&
@@ -133,20 +134,20 @@ void LowerLaunchCalls::runOnOperation() {
           "expects a declaration with the grid's three extents "
           "as first arguments and kernel, block, cluster and "
           "shared in ")
-          << nvidia::kLaunchAttr;
+          << kLaunchAttr;
       return signalPassFailure();
     }
     lower(launcher, shape);
-    launcher->removeAttr(nvidia::kLaunchAttr);
+    launcher->removeAttr(kLaunchAttr);
     for (unsigned i = 0; i < launcher.getNumArguments(); ++i)
-      launcher.removeArgAttr(i, nvidia::kByValueAttr);
+      launcher.removeArgAttr(i, kByValueAttr);
   }
 }
 
 void MarkKernels::runOnOperation() {
   Builder builder(&getContext());
   for (auto kernel : getOperation().getOps<LLVM::LLVMFuncOp>()) {
-    auto shape = kernel->getAttrOfType<DictionaryAttr>(nvidia::kLaunchAttr);
+    auto shape = kernel->getAttrOfType<DictionaryAttr>(kLaunchAttr);
     if (!shape)
       continue;
     auto threads = shape.getAs<IntegerAttr>("block");
@@ -167,9 +168,9 @@ void MarkKernels::runOnOperation() {
     for (auto [index, type] :
          llvm::enumerate(kernel.getFunctionType().getParams())) {
       auto pointer = dyn_cast<LLVM::LLVMPointerType>(type);
-      if (!pointer || !kernel.getArgAttr(index, nvidia::kByValueAttr))
+      if (!pointer || !kernel.getArgAttr(index, kByValueAttr))
         continue;
-      kernel.removeArgAttr(index, builder.getStringAttr(nvidia::kByValueAttr));
+      kernel.removeArgAttr(index, builder.getStringAttr(kByValueAttr));
       kernel.setArgAttr(index, LLVM::LLVMDialect::getByValAttrName(),
                         TypeAttr::get(bytes));
       kernel.setArgAttr(index, LLVM::LLVMDialect::getAlignAttrName(),

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "MatmulLowering.h"
 
+#include "blockscale/Dialect/BlockScale/IR/Annotations.h"
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
 #include "blockscale/Kernels/HostSide.h"
 #include "blockscale/Kernels/ScaleResults.h"
@@ -111,23 +112,27 @@ FailureOr<SmallVector<MatmulVariant>>
 LowerScaledMatmul::decide(ScaledMatmulOp op, const MatmulSchedule &schedule,
                           const MatmulProblem &problem) const {
   const Chip &chip = kernelSet.getChip();
-  Attribute asked = op->getAttr(kTileAttr);
-  if (!asked)
+  // Its form is the dialect's to check.
+  auto sizes = op->getAttrOfType<DenseI64ArrayAttr>(kTileAttr);
+  if (!sizes)
     return schedule.decide(problem, chip);
-  auto sizes = dyn_cast<DenseI64ArrayAttr>(asked);
-  if (!sizes || sizes.size() != 4)
-    return op.emitOpError("expects ")
-           << kTileAttr << " = array<i64: m, n, k, stages>, but got " << asked;
   MatmulTile tile{sizes[0], sizes[1], sizes[2], sizes[3]};
   if (auto operands = op->getAttrOfType<StringAttr>(kOperandsAttr))
     tile.operands = operands.str();
-  if (!schedule.hasOperands(problem, tile.operands))
-    return op.emitOpError("expects ")
-           << kOperandsAttr << " that this product has a kernel for, but got '"
-           << tile.operands << "'";
+  SmallVector<StringRef> others = schedule.otherOperands(problem);
+  if (!tile.operands.empty() && !llvm::is_contained(others, tile.operands)) {
+    InFlightDiagnostic error = op.emitOpError("expects ");
+    if (others.empty())
+      error << "no " << kOperandsAttr << ": on " << chip.name
+            << " this product has one kind";
+    else
+      error << kOperandsAttr << " = \"" << llvm::join(others, "\" or \"")
+            << "\"";
+    return error << ", but got '" << tile.operands << "'";
+  }
   std::string why;
   if (!schedule.accepts(problem, chip, tile, why))
-    return op.emitOpError(why) << ", but got " << tile.text();
+    return op.emitOpError("cannot use ") << tile.text() << ": " << why;
   return SmallVector<MatmulVariant>{{tile, std::nullopt}};
 }
 

@@ -40,10 +40,11 @@ struct PackedMatmul : MatmulSchedule {
                    const Chip &chip) const override;
   SmallVector<MatmulVariant> decide(const MatmulProblem &problem,
                                     const Chip &chip) const override;
-  bool hasOperands(const MatmulProblem &problem,
-                   StringRef operands) const override {
-    return operands.empty() ||
-           (operands == kFoldedOperands && foldedSupports(problem));
+  SmallVector<StringRef>
+  otherOperands(const MatmulProblem &problem) const override {
+    if (foldedSupports(problem))
+      return {kFoldedOperands};
+    return {};
   }
   bool accepts(const MatmulProblem &problem, const Chip &chip,
                const MatmulTile &tile, std::string &why) const override;

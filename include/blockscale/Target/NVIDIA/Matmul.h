@@ -71,10 +71,11 @@ public:
   /// chooses from when M is known at run time only.
   virtual llvm::SmallVector<MatmulVariant> decide(const MatmulProblem &problem,
                                                   const Chip &chip) const = 0;
-  /// Whether tiles of such operands (MatmulTile) can be asked for.
-  virtual bool hasOperands(const MatmulProblem &problem,
-                           llvm::StringRef operands) const {
-    return operands.empty();
+  /// What kernels of `problem` may multiply besides the usual operands: values
+  /// of blockscale.operands.
+  virtual llvm::SmallVector<llvm::StringRef>
+  otherOperands(const MatmulProblem &problem) const {
+    return {};
   }
   /// Whether a tile asked for by attribute can be generated; says why not.
   virtual bool accepts(const MatmulProblem &problem, const Chip &chip,
@@ -94,11 +95,6 @@ public:
                         GPUKernelSet &kernelSet, const MatmulProblem &problem,
                         const MatmulTile &tile) const = 0;
 };
-
-/// On a scaled_matmul: the tile to use, array<i64: m, n, k, stages>.
-inline constexpr llvm::StringLiteral kTileAttr = "blockscale.tile";
-/// Beside it: its operands, a string.
-inline constexpr llvm::StringLiteral kOperandsAttr = "blockscale.operands";
 
 /// The schedules of a chip, in the order in which they are asked. The last one
 /// supports every problem.

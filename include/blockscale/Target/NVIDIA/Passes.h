@@ -24,12 +24,6 @@ namespace blockscale::nvidia {
 #define GEN_PASS_REGISTRATION
 #include "blockscale/Target/NVIDIA/Passes.h.inc"
 
-/// On the declaration that launches a kernel: {kernel, block, cluster, shared,
-/// and persistent and resident where they are said} (see LaunchShape).
-inline constexpr llvm::StringLiteral kLaunchAttr = "blockscale.launch";
-/// On an argument of a kernel or its launcher: a 128-byte value, passed by
-/// copy.
-inline constexpr llvm::StringLiteral kByValueAttr = "blockscale.by_value";
 /// The gpu.module that holds the kernels.
 inline constexpr llvm::StringLiteral kKernelModule = "blockscale_kernels";
 

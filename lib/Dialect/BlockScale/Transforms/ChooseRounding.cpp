@@ -17,9 +17,6 @@ namespace blockscale {
 using namespace mlir;
 using namespace blockscale;
 
-/// On an argument of a function: the base seed of what it draws.
-static constexpr StringLiteral kSeedAttr = "blockscale.seed";
-
 namespace {
 
 struct ChooseRoundingPass

@@ -1,0 +1,21 @@
+// RUN: blockscale-opt %s -split-input-file -blockscale-lower-to-nvidia=chip=sm_90a -verify-diagnostics
+
+func.func @folded(%a: tensor<64x256xf4E2M1FN>, %as: tensor<64x8xf8E8M0FNU>) -> tensor<64x64xf32> {
+  // expected-error@below {{failed to legalize}}
+  // expected-error@below {{expects blockscale.operands = "e4m3", but got 'e5m2'}}
+  %y = blockscale.scaled_matmul
+      lhs(%a, %as : tensor<64x256xf4E2M1FN>, tensor<64x8xf8E8M0FNU> as #blockscale.format<mxfp4>)
+      rhs(%a, %as : tensor<64x256xf4E2M1FN>, tensor<64x8xf8E8M0FNU> as #blockscale.format<mxfp4>)
+      {blockscale.tile = array<i64: 256, 128, 128, 4>, blockscale.operands = "e5m2"} : tensor<64x64xf32>
+  return %y : tensor<64x64xf32>
+}
+
+// -----
+
+func.func @exact(%a: tensor<64x256xbf16>) -> tensor<64x64xf32> {
+  // expected-error@below {{failed to legalize}}
+  // expected-error@below {{expects no blockscale.operands: on sm_90a this product has one kind, but got 'e4m3'}}
+  %y = blockscale.scaled_matmul lhs(%a : tensor<64x256xbf16>) rhs(%a : tensor<64x256xbf16>)
+      {blockscale.tile = array<i64: 256, 128, 128, 4>, blockscale.operands = "e4m3"} : tensor<64x64xf32>
+  return %y : tensor<64x64xf32>
+}
