@@ -260,7 +260,9 @@ void TileBody::emit(OpBuilder &builder, Value tile, int64_t block,
     eachColumn(rowBuilder.getBuilder(), [&](IRValueBuilder &b, Value col) {
       IndexMath at(b.getBuilder(), loc);
       Value index = at.add(at.mul(row, cols), col);
-      storeReal(b, b.fdiv(loadReal(b, w, index), loadReal(b, best, col)),
+      storeReal(b,
+                canonicalReals(
+                    b, b.fdiv(loadReal(b, w, index), loadReal(b, best, col))),
                 values, index);
     });
   });

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
+#include <limits>
 #include <numeric>
 
 using namespace mlir;
@@ -69,11 +70,17 @@ Value kernels::loadReal(IRValueBuilder &b, Value buffer, Value index) {
                                               buffer, ValueRange{index}));
 }
 
+// Processors differ in which sign and payload an operation hands on.
+Value kernels::canonicalReals(IRValueBuilder &b, Value reals) {
+  return b.select(b.fle(reals, reals), reals,
+                  b.f32(std::numeric_limits<float>::quiet_NaN()));
+}
+
 void kernels::storeReals(IRValueBuilder &b, Value reals, Value buffer,
                          Value index, int64_t valid, int64_t alignment) {
   OpBuilder &builder = b.getBuilder();
   int64_t lanes = b.lanes(reals);
-  Value rounded = roundReals(b, reals, elementOf(buffer));
+  Value rounded = roundReals(b, canonicalReals(b, reals), elementOf(buffer));
   if (valid == lanes) {
     vector::StoreOp::create(builder, b.getLoc(), rounded, buffer,
                             ValueRange{index}, /*nontemporal=*/false,

@@ -118,8 +118,8 @@ void ScaleKernel::storeGroup(OpBuilder &builder, Location loc,
       storeScalarCode(b, storeZero(b, choice.format, block.chosen.zero), zeros,
                       offsetOf(factorAddress, block));
     if (factors)
-      storeScalarCode(b, b.asInt(block.chosen.encode), factors,
-                      offsetOf(factorAddress, block));
+      storeScalarCode(b, b.asInt(canonicalReals(b, block.chosen.encode)),
+                      factors, offsetOf(factorAddress, block));
   }
 }
 

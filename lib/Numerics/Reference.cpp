@@ -106,7 +106,8 @@ Scales reference::scale(const Format &format, const ScaleRule &rule,
 std::vector<uint8_t> reference::quantize(const Format &format,
                                          const Scales &scales, const float *x,
                                          const Extents &extents,
-                                         Rounding rounding, uint64_t seed) {
+                                         Rounding rounding, uint64_t seed,
+                                         int64_t firstIndex) {
   HostBuilder b;
   BlockGrid grid = blockGridOf(format, extents);
   std::vector<uint8_t> codes(extents.batch * extents.rows * grid.paddedCols);
@@ -129,10 +130,12 @@ std::vector<uint8_t> reference::quantize(const Format &format,
               (batch * extents.rows + row + i) * grid.paddedCols + col;
           V lanes = loadRow(x, extents, batch, row + i, col, format.blockCols);
           std::optional<V> random;
-          if (rounding == Rounding::Stochastic)
-            random = randomLanes(b, b.i32(uint32_t(first)),
-                                 b.i32(uint32_t(uint64_t(first) >> 32)),
-                                 format.blockCols, seedLow, seedHigh);
+          if (rounding == Rounding::Stochastic) {
+            uint64_t index = uint64_t(firstIndex + first);
+            random = randomLanes(b, b.i32(uint32_t(index)),
+                                 b.i32(uint32_t(index >> 32)), format.blockCols,
+                                 seedLow, seedHigh);
+          }
           V row =
               byFactor
                   ? encodeByFactor(b, format, lanes, encode, rounding, random)
@@ -177,15 +180,14 @@ std::vector<float> reference::dequantize(const Format &format,
   return values;
 }
 
-std::vector<float> reference::fakeQuantize(const Format &format,
-                                           const ScaleRule &rule,
-                                           const float *x,
-                                           const Extents &extents,
-                                           Rounding rounding, uint64_t seed,
-                                           std::optional<float> heldAmax) {
+std::vector<float>
+reference::fakeQuantize(const Format &format, const ScaleRule &rule,
+                        const float *x, const Extents &extents,
+                        Rounding rounding, uint64_t seed,
+                        std::optional<float> heldAmax, int64_t firstIndex) {
   Scales scales = scale(format, rule, x, extents, heldAmax);
   std::vector<uint8_t> codes =
-      quantize(format, scales, x, extents, rounding, seed);
+      quantize(format, scales, x, extents, rounding, seed, firstIndex);
   int64_t paddedCols = blockGridOf(format, extents).paddedCols;
   std::vector<float> padded = dequantize(
       format, scales, codes.data(), {extents.batch, extents.rows, paddedCols});

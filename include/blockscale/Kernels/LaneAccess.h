@@ -25,7 +25,10 @@ mlir::Value loadNarrow(IRValueBuilder &b, mlir::Value buffer, mlir::Value index,
                        int64_t lanes, int64_t valid, int64_t alignment);
 /// One real at `index`, as f32.
 mlir::Value loadReal(IRValueBuilder &b, mlir::Value buffer, mlir::Value index);
-/// Rounds f32 lanes to the buffer's element type, ties to even, and stores.
+/// f32 scalar or lanes with every NaN replaced by 0x7FC00000 (real_c1).
+mlir::Value canonicalReals(IRValueBuilder &b, mlir::Value reals);
+/// Rounds canonical f32 lanes to the buffer's element type, ties to even, and
+/// stores.
 void storeReals(IRValueBuilder &b, mlir::Value reals, mlir::Value buffer,
                 mlir::Value index, int64_t valid, int64_t alignment = 0);
 /// f32 scalar or lanes to f16, bf16 or f32, ties to even.

@@ -58,10 +58,12 @@ Scales scale(const Format &format, const ScaleRule &rule, const float *x,
 
 /// batch x rows x paddedCols codes (quantize_c*): by the encode factors of
 /// `scales` if it has them, else by the scales. `seed` is for stochastic
-/// rounding.
+/// rounding, which draws by the index of an element: x starts at `firstIndex`
+/// of a larger tensor.
 std::vector<uint8_t> quantize(const Format &format, const Scales &scales,
                               const float *x, const Extents &extents,
-                              Rounding rounding, uint64_t seed = 0);
+                              Rounding rounding, uint64_t seed = 0,
+                              int64_t firstIndex = 0);
 
 /// The values of codes (dequantize_c*); `extents.cols` is a multiple of the
 /// block. Without the tensor scale if asked: scaledMatmul wants it apart.
@@ -74,7 +76,8 @@ std::vector<float> dequantize(const Format &format, const Scales &scales,
 std::vector<float> fakeQuantize(const Format &format, const ScaleRule &rule,
                                 const float *x, const Extents &extents,
                                 Rounding rounding, uint64_t seed = 0,
-                                std::optional<float> heldAmax = std::nullopt);
+                                std::optional<float> heldAmax = std::nullopt,
+                                int64_t firstIndex = 0);
 
 /// Rotates groups of `size` neighbours (rotate_c*); `count` is a multiple of
 /// `size`, a power of two up to 256. `signs` holds 1 or -1, or nothing.

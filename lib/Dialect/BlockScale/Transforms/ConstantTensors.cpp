@@ -1,12 +1,16 @@
 //===-- ConstantTensors.cpp - Constants as plain memory and back ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ConstantTensors.h"
+#include "blockscale/Numerics/ValueBuilder.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/Threading.h"
 
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 using namespace mlir;
 using namespace blockscale;
@@ -29,6 +33,17 @@ std::optional<ArrayRef<char>> blockscale::getBytes(ElementsAttr constant) {
   if (!blob)
     return std::nullopt;
   return blob->getData();
+}
+
+/// Calls `one(i)` for each of `count` elements, many at a time.
+template <typename F>
+static void inParts(MLIRContext *context, int64_t count, F one) {
+  constexpr int64_t kStep = 1 << 16;
+  parallelFor(context, 0, (count + kStep - 1) / kStep, [&](size_t part) {
+    int64_t first = int64_t(part) * kStep;
+    for (int64_t i = first; i < std::min(count, first + kStep); ++i)
+      one(i);
+  });
 }
 
 static float widenBF16(uint16_t bits) {
@@ -69,11 +84,17 @@ blockscale::readFloats(ElementsAttr constant) {
     std::memcpy(values.data(), bytes->data(), bytes->size());
     return values;
   }
-  for (int64_t i = 0; i < count; ++i) {
-    uint16_t bits;
-    std::memcpy(&bits, bytes->data() + 2 * i, 2);
-    values[i] = element.isBF16() ? widenBF16(bits) : widenF16(bits);
-  }
+  auto widen = [&](auto one) {
+    inParts(constant.getContext(), count, [&](int64_t i) {
+      uint16_t bits;
+      std::memcpy(&bits, bytes->data() + 2 * i, 2);
+      values[i] = one(bits);
+    });
+  };
+  if (element.isBF16())
+    widen(widenBF16);
+  else
+    widen(widenF16);
   return values;
 }
 
@@ -85,23 +106,46 @@ ElementsAttr blockscale::makeConstant(RankedTensorType type,
       type, name, HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes, 64));
 }
 
+/// To nearest even; of a NaN the upper half.
+static uint16_t roundToBF16(float value) {
+  uint32_t bits = bitsOfF32(value);
+  if (!std::isnan(value))
+    bits += 0x7FFF + (bits >> 16 & 1);
+  return uint16_t(bits >> 16);
+}
+
+static uint16_t roundToF16(float wide) {
+  APFloat value(wide);
+  bool losesInfo;
+  value.convert(APFloat::IEEEhalf(), APFloat::rmNearestTiesToEven, &losesInfo);
+  return uint16_t(value.bitcastToAPInt().getZExtValue());
+}
+
 ElementsAttr blockscale::makeFloats(RankedTensorType type,
                                     ArrayRef<float> values) {
   Type element = type.getElementType();
-  if (element.isF32())
+  // As kernels store it (real_c1).
+  auto canonical = [](float value) {
+    return std::isnan(value) ? std::numeric_limits<float>::quiet_NaN() : value;
+  };
+  if (element.isF32()) {
+    std::vector<float> stored(values.size());
+    inParts(type.getContext(), values.size(),
+            [&](int64_t i) { stored[i] = canonical(values[i]); });
     return makeConstant(type,
-                        ArrayRef(reinterpret_cast<const char *>(values.data()),
-                                 values.size() * sizeof(float)),
+                        ArrayRef(reinterpret_cast<const char *>(stored.data()),
+                                 stored.size() * sizeof(float)),
                         "constant");
-  const llvm::fltSemantics &semantics =
-      cast<FloatType>(element).getFloatSemantics();
-  std::vector<uint16_t> narrow(values.size());
-  for (auto [wide, bits] : llvm::zip_equal(values, narrow)) {
-    APFloat value(wide);
-    bool losesInfo;
-    value.convert(semantics, APFloat::rmNearestTiesToEven, &losesInfo);
-    bits = uint16_t(value.bitcastToAPInt().getZExtValue());
   }
+  std::vector<uint16_t> narrow(values.size());
+  auto round = [&](auto one) {
+    inParts(type.getContext(), values.size(),
+            [&](int64_t i) { narrow[i] = one(canonical(values[i])); });
+  };
+  if (element.isBF16())
+    round(roundToBF16);
+  else
+    round(roundToF16);
   return makeConstant(type,
                       ArrayRef(reinterpret_cast<const char *>(narrow.data()),
                                narrow.size() * sizeof(uint16_t)),

@@ -110,19 +110,15 @@ std::vector<uint8_t> HostEvaluation::quantize(FormatAttr formatAttr,
                                               RankedTensorType type) {
   const Format &format = formatAttr.getValue();
   reference::Extents extents = extentsOf(type);
-  // Random bits depend on the index in the whole tensor.
-  if (rounding == Rounding::Stochastic)
-    return reference::quantize(format, scales, x.data(), extents, rounding,
-                               seed);
   std::vector<Part> parts = partsOf(format, extents);
   int64_t paddedCols = formatAttr.getPaddedExtent(extents.cols);
   std::vector<uint8_t> codes(extents.batch * extents.rows * paddedCols);
   parallelFor(context, 0, parts.size(), [&](size_t i) {
     const Part &part = parts[i];
-    std::vector<uint8_t> some =
-        reference::quantize(format, sliceScales(format, extents, scales, part),
-                            x.data() + part.firstRow * extents.cols,
-                            {1, part.rows, extents.cols}, rounding, seed);
+    std::vector<uint8_t> some = reference::quantize(
+        format, sliceScales(format, extents, scales, part),
+        x.data() + part.firstRow * extents.cols, {1, part.rows, extents.cols},
+        rounding, seed, part.firstRow * paddedCols);
     std::memcpy(codes.data() + part.firstRow * paddedCols, some.data(),
                 some.size());
   });
@@ -150,12 +146,26 @@ std::vector<float> HostEvaluation::dequantize(FormatAttr formatAttr,
 }
 
 std::vector<float>
-HostEvaluation::fakeQuantize(FormatAttr format, ScaleRuleAttr rule,
+HostEvaluation::fakeQuantize(FormatAttr formatAttr, ScaleRuleAttr ruleAttr,
                              Rounding rounding, uint64_t seed,
                              const std::vector<float> &x, RankedTensorType type,
                              std::optional<float> amax) {
-  return reference::fakeQuantize(format.getValue(), rule.getValue(), x.data(),
-                                 extentsOf(type), rounding, seed, amax);
+  const Format &format = formatAttr.getValue();
+  const ScaleRule &rule = ruleAttr.getValue();
+  reference::Extents extents = extentsOf(type);
+  if (!amax && format.hasTensorScale)
+    amax = reference::amax(x.data(), x.size());
+  std::vector<Part> parts = partsOf(format, extents);
+  int64_t paddedCols = formatAttr.getPaddedExtent(extents.cols);
+  std::vector<float> values(x.size());
+  parallelFor(context, 0, parts.size(), [&](size_t i) {
+    int64_t first = parts[i].firstRow * extents.cols;
+    std::vector<float> some = reference::fakeQuantize(
+        format, rule, x.data() + first, {1, parts[i].rows, extents.cols},
+        rounding, seed, amax, parts[i].firstRow * paddedCols);
+    llvm::copy(some, values.begin() + first);
+  });
+  return values;
 }
 
 void HostEvaluation::rotate(std::vector<float> &x, RankedTensorType type,

@@ -61,10 +61,10 @@ def FuseRotationsPass : Pass<"blockscale-fuse-rotations"> {
     | `scaled_matmul` of x R and w R, both plain | of x and w | unless `remove-pairs=false` |
 
     Products may be written by arith, by linalg.mul and linalg.div, or as the
-    body of a linalg.generic. Where nothing is said, both are equal in real arithmetic, and differ by the
-    roundings of the rotations that went. A remark says why a rotation stays:
-    something that is not linear, another user, an axis that is reshaped. None
-    moves into a loop.
+    body of a linalg.generic. Where nothing is said, both are equal in real
+    arithmetic, and differ by the roundings of the rotations that went. A remark
+    says why a rotation stays: something that is not linear, another user, an
+    axis that is reshaped. None moves into a loop.
 
     Operands that are quantized stay rotated, since that changes their
     quantization error; a remark says if the rotations cancel in the exact
