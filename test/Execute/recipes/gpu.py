@@ -21,7 +21,9 @@ func.func @all(%x: tensor<32x64xf32>, %w: tensor<32x64xf32>, %m: tensor<12x12xf3
   %s = blockscale.scale %x : tensor<32x64xf32> to #blockscale.format<mxfp4> by #blockscale.scale_rule<rms> -> tensor<32x2xf8E8M0FNU>
   %k = blockscale.mask_clipped %w of %x : tensor<32x64xf32>, tensor<32x64xf32> scales(%s : tensor<32x2xf8E8M0FNU>)
       from #blockscale.format<mxfp4> {limit = 6.0 : f32}
-  %d = blockscale.derive_seed %seed {site = 3} : tensor<i64>
+  %two = arith.constant 2 : index
+  %c3 = blockscale.derive_seed %seed {site = 3} : tensor<i64>
+  %d = blockscale.derive_seed %c3[%two] {site = 4} : tensor<i64>
   %g = blockscale.random_signs %d : tensor<i64> -> tensor<16xi8>
   %b, %c = blockscale.balance %w {block = 32, steps = 4} : tensor<32x64xf32> -> tensor<32x64xf32>, tensor<64xf32>
   return %y, %e, %f, %r, %k, %g, %c : tensor<32x32xf32>, tensor<2xf64>, tensor<32x64xf32>, tensor<8x24xf32>, tensor<32x64xf32>, tensor<16xi8>, tensor<64xf32>

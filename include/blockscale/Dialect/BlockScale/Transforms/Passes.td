@@ -175,7 +175,8 @@ def ChooseLayoutsPass : Pass<"blockscale-choose-layouts"> {
     Before: `scale -> relayout -> scaled_matmul`, or any chain of conversions.
     After: `scale -> scaled_matmul`. What needs the scales in the layout they
     had (a `return`, say) gets them by one `relayout`; quantize and dequantize
-    read every layout. Other chains of conversions become one, or none. Scales
+    read every layout. Other chains of conversions become one, or none, and equal
+    ones are done once, right after the scales are made. Scales
     that are not a byte wide, or have rank 1, have no tiled layout and stay
     linear. With a dynamic number of rows, which tiles do not tell, tiled scales
     from elsewhere stay tiled, and a `scale` whose linear result something else
