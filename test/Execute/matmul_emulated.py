@@ -31,10 +31,16 @@ for lhs, rhs in [("nvint4", "nvint4"), ("nvfp4", "mxfp4"), ("nf4", "bf16"),
                  ("fp4_e8m0", "fp4_e8m0")]:
     matmul_case("sm_120a", lhs, rhs, 70, 30, 192,
                 expected_remark="emulated via bf16 mma.m16n8k16")
+# e4m3 and e5m2 by the chip's conversion to f16.
+for chip in "sm_89", "sm_120a":
+    for lhs, rhs in [("mxfp8_e4m3", "bf16"), ("f16", "mxfp8_e5m2"),
+                     ("mxfp8_e5m2", "nvfp4")]:
+        matmul_case(chip, lhs, rhs, 70, 33, 224,
+                    expected_remark="emulated via bf16 mma.m16n8k16")
 for m in (16, 32, 64, 128):
     for n in (64, 128):
         matmul_case("sm_89", "mxint8", "bf16", 150, 140, 416,
                     tile=f"{m}, {n}, 64, 2")
         matmul_case("sm_80", "uint4", "nvfp4", 150, 140, 448,
                     tile=f"{m}, {n}, 64, 4")
-finish(at_least=180)
+finish(at_least=186)

@@ -109,12 +109,14 @@ static int64_t stageBytesOf(const TileShape &shape) {
 }
 
 /// cp.async where memory holds what mma reads.
-static std::unique_ptr<TileSource>
-makeSource(const MatmulSide &side, const TileShape &shape, int64_t tileRows) {
+static std::unique_ptr<TileSource> makeSource(const MatmulSide &side,
+                                              const TileShape &shape,
+                                              int64_t tileRows,
+                                              const Chip &chip) {
   if (!side.format && side.type.getElementType().isBF16() &&
       side.cols() % 2 == 0)
     return std::make_unique<CopySource>(shape, tileRows, side.cols() * 2, 16);
-  return std::make_unique<RegisterSource>(side, shape, tileRows);
+  return std::make_unique<RegisterSource>(side, shape, tileRows, chip);
 }
 
 SmallVector<MatmulVariant>
@@ -132,12 +134,13 @@ DequantizingMatmul::decide(const MatmulProblem &problem,
     int64_t loaded =
         kTileK *
         (m * problem.lhs.storageBits() + n * problem.rhs.storageBits()) / 8;
-    candidates.push_back({{m, n, kTileK, shape.stages},
-                          shape,
-                          stageBytesOf(shape),
-                          loaded,
-                          makeSource(problem.lhs, shape, m)->registers() +
-                              makeSource(problem.rhs, shape, n)->registers()});
+    candidates.push_back(
+        {{m, n, kTileK, shape.stages},
+         shape,
+         stageBytesOf(shape),
+         loaded,
+         makeSource(problem.lhs, shape, m, chip)->registers() +
+             makeSource(problem.rhs, shape, n, chip)->registers()});
   }
   bool converts = problem.lhs.format || problem.rhs.format;
   TileRates rates{1024, 32, converts ? 32.0 : 0.0};
@@ -164,8 +167,11 @@ void DequantizingMatmul::generate(OpBuilder &builder, Location loc,
                                   const MatmulProblem &problem,
                                   const MatmulTile &tile) const {
   TileShape shape = shapeOf(tile);
-  std::unique_ptr<TileSource> lhs = makeSource(problem.lhs, shape, shape.m);
-  std::unique_ptr<TileSource> rhs = makeSource(problem.rhs, shape, shape.n);
+  const Chip &chip = kernelSet.getChip();
+  std::unique_ptr<TileSource> lhs =
+      makeSource(problem.lhs, shape, shape.m, chip);
+  std::unique_ptr<TileSource> rhs =
+      makeSource(problem.rhs, shape, shape.n, chip);
   Bf16Multiplier multiplier(shape);
   generateTiledMatmul(builder, loc, kernelSet, problem, tile, shape,
                       "blockscale_matmul_bf16", *lhs, *rhs, multiplier);

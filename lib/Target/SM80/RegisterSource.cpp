@@ -51,8 +51,8 @@ Value ScaleOffsets::offset(ThreadCode &code, Value batch, Value rows, Value row,
 }
 
 RegisterSource::RegisterSource(const MatmulSide &side, const TileShape &shape,
-                               int64_t tileRows)
-    : side(side), shape(shape), tileRows(tileRows), unit(kChunk) {
+                               int64_t tileRows, const Chip &chip)
+    : side(side), shape(shape), chip(chip), tileRows(tileRows), unit(kChunk) {
   if (!side.format)
     return;
   // The longest unit of at most 16 bytes that neither the row nor a block cuts.
@@ -182,6 +182,36 @@ SmallVector<Value> RegisterSource::fetch(ThreadCode &code, Value step, Value) {
   return fetched;
 }
 
+/// The type of elements that the chip converts to f16, where they all fit; null
+/// for others.
+static Type convertedElement(const Chip &chip, const ElementType &element,
+                             MLIRContext *context) {
+  if (chip.convertsFP8 && element == ElementType::floating(4, 3))
+    return Float8E4M3FNType::get(context);
+  if (chip.convertsFP8 && element == ElementType::floating(5, 2))
+    return Float8E5M2Type::get(context);
+  return {};
+}
+
+/// The f32 lanes of words of four such elements.
+static Value convertedToF32(ThreadCode &code, ValueRange words, Type element) {
+  OpBuilder &builder = code.builder;
+  auto pairs =
+      VectorType::get({2 * int64_t(words.size())}, builder.getI16Type());
+  auto two = [&](Type type) { return VectorType::get({2}, type); };
+  SmallVector<Value> lanes;
+  for (Value pair :
+       code.unpack(code.bitcast(code.pack(SmallVector<Value>(words)), pairs))) {
+    Value halves = NVVM::ConvertF8x2ToF16x2Op::create(
+        builder, code.loc, two(builder.getF16Type()),
+        code.bitcast(pair, two(builder.getI8Type())),
+        builder.getBoolAttr(false), TypeAttr::get(element));
+    for (Value half : code.unpack(halves))
+      lanes.push_back(code.toF32(half));
+  }
+  return code.pack(lanes);
+}
+
 Value RegisterSource::dequantize(ThreadCode &code, ValueRange words,
                                  ValueRange scales, ValueRange zeros,
                                  int64_t group) {
@@ -197,6 +227,10 @@ Value RegisterSource::dequantize(ThreadCode &code, ValueRange words,
           code.fromLaneOfHalf(codebookValue, code.shr(words[group], 4 * lane)));
     return b.fmul(code.pack(lanes), scale);
   }
+  if (Type element =
+          convertedElement(chip, format.element, code.builder.getContext()))
+    return b.fmul(convertedToF32(code, words.slice(2 * group, 2), element),
+                  scale);
   Value codes;
   if (bits == 4) {
     std::vector<uint32_t> shifts;

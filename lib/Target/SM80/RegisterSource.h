@@ -11,6 +11,7 @@
 #ifndef BLOCKSCALE_LIB_TARGET_SM80_REGISTERSOURCE_H
 #define BLOCKSCALE_LIB_TARGET_SM80_REGISTERSOURCE_H
 
+#include "blockscale/Target/NVIDIA/Chips.h"
 #include "blockscale/Target/NVIDIA/TiledMatmul.h"
 
 namespace blockscale::sm80 {
@@ -30,7 +31,7 @@ struct ScaleOffsets {
 class RegisterSource : public nvidia::TileSource {
 public:
   RegisterSource(const nvidia::MatmulSide &side, const nvidia::TileShape &shape,
-                 int64_t tileRows);
+                 int64_t tileRows, const nvidia::Chip &chip);
   int64_t stageBytes() const override { return tileRows * shape.rowBytes; }
   int64_t registers() const override;
   void begin(nvidia::ThreadCode &code, mlir::ValueRange buffers,
@@ -61,6 +62,7 @@ private:
 
   const nvidia::MatmulSide &side;
   const nvidia::TileShape shape;
+  const nvidia::Chip &chip;
   int64_t tileRows, unit;
   llvm::SmallVector<mlir::Value> buffers;
   nvidia::TilePlace place;

@@ -7,6 +7,8 @@
 // RUN: blockscale-compile %t/fp6.mlir --target=sm_90a --emit=ptx -o - | FileCheck %s --check-prefix=SUMS
 // RUN: blockscale-compile %t/nvfp4.mlir --target=sm_90a --emit=ptx -o - | FileCheck %s --check-prefix=UE4M3
 // RUN: blockscale-compile %t/nvfp4.mlir --target=sm_80 --emit=ptx -o - | FileCheck %s --check-prefix=SUMS
+// RUN: blockscale-compile %t/matmul.mlir --target=sm_89 --emit=ptx -o - 2> %t.remark | FileCheck %s --check-prefix=DECODE
+// RUN: blockscale-compile %t/matmul.mlir --target=sm_80 --emit=ptx -o - 2> %t.remark | FileCheck %s --check-prefix=SUMS
 // RUN: blockscale-compile %t/stochastic.mlir --target=sm_90a --emit=ptx -o - | FileCheck %s --check-prefix=STOCHASTIC
 
 // A chip rounds by its own conversions where it has them; others add f32
@@ -68,4 +70,16 @@ func.func @stochastic(%x: tensor<64x256xbf16>, %seed: tensor<i64>)
   %q = blockscale.quantize %x : tensor<64x256xbf16> scales(%s : tensor<64x8xf8E8M0FNU>)
       to #blockscale.format<mxfp4> round stochastic seed(%seed : tensor<i64>) -> tensor<64x256xf4E2M1FN>
   return %q, %s : tensor<64x256xf4E2M1FN>, tensor<64x8xf8E8M0FNU>
+}
+
+//--- matmul.mlir
+// Weights on their way to shared memory.
+// DECODE: .entry blockscale_matmul_bf16
+// DECODE: cvt.rn.f16x2.e4m3x2
+func.func @weight_only(%x: tensor<128x1024xbf16>, %w: tensor<1024x1024xf8E4M3FN>,
+                       %ws: tensor<1024x32xf8E8M0FNU>) -> tensor<128x1024xbf16> {
+  %y = blockscale.scaled_matmul lhs(%x : tensor<128x1024xbf16>)
+      rhs(%w, %ws : tensor<1024x1024xf8E4M3FN>, tensor<1024x32xf8E8M0FNU> as #blockscale.format<mxfp8_e4m3>)
+      : tensor<128x1024xbf16>
+  return %y : tensor<128x1024xbf16>
 }
