@@ -15,7 +15,6 @@ using nvidia::MatmulEpilogue;
 using nvidia::ThreadCode;
 
 void DecodeBody::locate() {
-  shared = code.sharedMemory();
   thread = code.threadId();
   warp = code.shr(thread, 5);
   lane = code.band(thread, 31);
@@ -28,18 +27,20 @@ void DecodeBody::locate() {
   row = code.bor(code.shl(code.band(token, (1 << low) - 1), 3 - low),
                  code.shr(token, low));
   rowsM = code.narrow(args[3]);
-  rowsN = code.narrow(args[4]);
-  batch = code.blockIdZ();
-  weightBatch = problem.sharedWeights ? code.constant(0) : batch;
-  firstToken = code.mul(code.blockIdY(), plan.tokens);
-  firstRow = code.mul(code.blockId(), plan.rows());
+  place.shared = code.sharedMemory();
+  place.firstStep = code.constant(0);
+  place.endStep = code.constant(WeightStream::steps(problem.k));
+  place.firstToken = code.mul(code.blockIdY(), plan.tokens);
+  place.firstRow = code.mul(code.blockId(), plan.rows());
+  place.rowsN = code.narrow(args[4]);
+  place.batch = code.blockIdZ();
 }
 
 /// The codes of the scales of the thread's runs in two rows, a half word each.
 Value DecodeBody::scaleCodes(HopperCode &c, Value scales, int64_t tile) const {
   Value codes[2];
   for (int64_t half = 0; half < 2; ++half) {
-    Value pointer = c.at(scales, (tile * 16 + half * 8) * layout.scaleRow);
+    Value pointer = c.at(scales, (tile * 16 + half * 8) * stream.scaleRow);
     codes[half] = arith::ExtUIOp::create(
         c.builder, c.loc, c.i32(), c.load(c.builder.getI8Type(), pointer, 1));
   }
@@ -50,7 +51,7 @@ Value DecodeBody::scaleCodes(HopperCode &c, Value scales, int64_t tile) const {
 /// and eight tokens four registers, two steps of K.
 SmallVector<Value> DecodeBody::fragments(HopperCode &c, Value stage) const {
   Value tokens =
-      c.at(ring().part(c, 0, stage, layout.tokenBytes),
+      c.at(stream.tokensAt(c, place, stage),
            c.add(c.mul(chunk, plan.tokens * 128), c.mul(token, 128)));
   std::array<int, 8> order = format.order();
   SmallVector<Value> result;
@@ -78,14 +79,11 @@ SmallVector<Value> DecodeBody::multiply(HopperCode &c,
                                         ArrayRef<Value> sums) const {
   SmallVector<Value> result(sums);
   int64_t runBytes = 16 * format.bits() / 8;
-  // Of a box's row of 128 bytes: where the run starts, swizzled by 16 bytes.
-  Value inRow = c.add(c.mul(chunk, 4 * runBytes), c.mul(quad, runBytes));
-  Value box = c.shr(inRow, 7);
-  Value place = c.add(c.mul(c.bxor(c.shr(c.band(inRow, 127), 4), row), 16),
-                      c.band(inRow, 15));
-  Value weights =
-      c.at(ring().part(c, layout.weightsOffset, stage, layout.weightBytes),
-           c.add(c.mul(box, plan.rows() * 128), c.add(c.mul(row, 128), place)));
+  Value first = c.add(c.mul(chunk, 64), c.mul(quad, 16));
+  Value weights = c.at(stream.weightsAt(c, place, stage),
+                       stream.weightOffset(c, row, row, first));
+  if (runBytes < 16)
+    weights = c.at(weights, c.mul(c.band(quad, 1), runBytes));
   int64_t perTile = 4 * tokenTiles();
   for (int64_t tile = 0; tile < plan.rowTiles; ++tile) {
     Value pair = format.multiplierPair(c, codes[tile]);
@@ -130,7 +128,7 @@ void DecodeBody::writeSums(HopperCode &c, ArrayRef<Value> sums) const {
         int64_t offset =
             (tokenTile * 8 + i % 2) * stride + tile * 16 + i / 2 * 8;
         c.store(sums[(tile * tokenTiles() + tokenTile) * 4 + i],
-                c.element(shared, c.f32(), c.add(start, offset)), 4);
+                c.element(place.shared, c.f32(), c.add(start, offset)), 4);
       }
 }
 
@@ -138,10 +136,10 @@ void DecodeBody::writeSums(HopperCode &c, ArrayRef<Value> sums) const {
 void DecodeBody::finish(HopperCode &outer) const {
   int64_t stride = plan.rows() + kSumsPadding;
   int64_t groups = plan.rows() / 4; // Of four neighbouring rows of B.
-  MatmulEpilogue::State state =
-      epilogue.begin(outer, args.drop_front(5), batch, rowsM, rowsN);
-  Value tokens =
-      outer.min(outer.constant(plan.tokens), outer.sub(rowsM, firstToken));
+  MatmulEpilogue::State state = epilogue.begin(outer, args.drop_front(5),
+                                               place.batch, rowsM, place.rowsN);
+  Value tokens = outer.min(outer.constant(plan.tokens),
+                           outer.sub(rowsM, place.firstToken));
   outer.loop(
       thread, outer.mul(tokens, groups), plan.multiplyingThreads(), {},
       [&](ThreadCode &inner, Value index, ValueRange) {
@@ -151,7 +149,7 @@ void DecodeBody::finish(HopperCode &outer) const {
         Value offset = c.add(c.mul(token, stride), row);
         SmallVector<Value> total;
         for (int64_t part = 0; part < 4 * plan.groups; ++part) {
-          Value pointer = c.element(shared, c.f32(),
+          Value pointer = c.element(place.shared, c.f32(),
                                     c.add(offset, part * plan.tokens * stride));
           SmallVector<Value> sums =
               c.unpack(c.load(VectorType::get({4}, c.f32()), pointer, 16));
@@ -171,7 +169,8 @@ void DecodeBody::finish(HopperCode &outer) const {
             sum = arith::MulFOp::create(c.builder, c.loc, sum, factor);
         }
         epilogue.emit(c, args.drop_front(5), state, total,
-                      c.add(firstToken, token), c.add(firstRow, row));
+                      c.add(place.firstToken, token),
+                      c.add(place.firstRow, row));
         return SmallVector<Value>();
       });
 }
@@ -182,19 +181,17 @@ void DecodeBody::consume(HopperCode &outer) const {
   Value run = outer.add(outer.mul(chunk, 64), outer.mul(quad, 16));
   SmallVector<Value> sums(numSums(), outer.zero(outer.f32()));
   sums = outer.loop(
-      group, outer.constant(steps()), plan.groups, sums,
+      group, place.endStep, plan.groups, sums,
       [&](ThreadCode &inner, Value step, ValueRange values) {
         HopperCode c(inner);
         SmallVector<Value> sums(values);
         Value stage = c.rem(step, plan.stages);
-        c.waitParity(ring().full(c, stage),
+        c.waitParity(stream.ring(place).full(c, stage),
                      c.band(c.div(step, plan.stages), 1));
-        Value column =
-            c.div(c.add(c.mul(step, kDecodeStageK), run), format.block());
-        Value scales =
-            c.at(ring().part(c, layout.scalesOffset, stage, layout.scaleBytes),
-                 c.add(c.mul(row, layout.scaleRow),
-                       c.band(column, layout.scaleRow - 1)));
+        Value column = c.div(c.add(c.mul(step, kStreamK), run), format.block());
+        Value scales = c.at(stream.scalesAt(c, place, stage),
+                            c.add(c.mul(row, stream.scaleRow),
+                                  c.band(column, stream.scaleRow - 1)));
         SmallVector<Value> codes;
         Value unusual;
         for (int64_t tile = 0; tile < plan.rowTiles; ++tile) {
@@ -213,7 +210,7 @@ void DecodeBody::consume(HopperCode &outer) const {
               HopperCode h(otherwise);
               return multiply(h, plain, stage, codes, b, sums);
             });
-        ring().release(c, thread, stage);
+        stream.ring(place).release(c, thread, stage);
         return sums;
       });
   outer.namedBarrier(1, plan.multiplyingThreads()); // Stages have been read.
@@ -224,8 +221,7 @@ void DecodeBody::consume(HopperCode &outer) const {
 
 void DecodeBody::emit() {
   locate();
-  // One thread announces bytes, 32 lanes their copies of scales.
-  ring().begin(code, thread, /*fills=*/33, /*uses=*/4);
+  stream.ring(place).begin(code, thread, WeightStream::kFills, /*uses=*/4);
   Value multiplying = code.constant(plan.multiplyingThreads());
   code.branchElse(
       code.lt(thread, multiplying),
@@ -235,24 +231,23 @@ void DecodeBody::emit() {
       },
       [&](ThreadCode &inner) {
         HopperCode c(inner);
-        c.branchElse(
-            c.eq(warp, c.constant(4 * plan.groups)),
-            [&](ThreadCode &boxes) {
-              boxes.branch(boxes.eq(lane, boxes.constant(0)),
-                           [&](ThreadCode &single) { copyBoxes(single); });
-            },
-            [&](ThreadCode &scales) { copyScales(scales); });
+        stream.copy(c, place, c.sub(thread, multiplying), args, args[4]);
       });
 }
 
 int64_t sm90::decodeSharedBytes(const DecodePlan &plan,
-                                const DecodeProblem &problem) {
-  return DecodeLayout(plan, problem).sharedBytes;
+                                const StreamProblem &problem) {
+  // The sums come where the stages were.
+  int64_t sums =
+      4 * plan.groups * plan.tokens * (plan.rows() + kSumsPadding) * 4;
+  return std::max(
+      sums,
+      WeightStream(problem, plan.tokens, plan.rows(), plan.stages).bytes());
 }
 
 func::FuncOp sm90::decodeKernel(nvidia::GPUKernelSet &kernelSet, Location loc,
                                 const DecodePlan &plan,
-                                const DecodeProblem &problem,
+                                const StreamProblem &problem,
                                 const MatmulEpilogue &epilogue) {
   MLIRContext *context = loc.getContext();
   Type map = LLVM::LLVMPointerType::get(context);

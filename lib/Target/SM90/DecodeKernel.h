@@ -3,16 +3,12 @@
 #ifndef BLOCKSCALE_LIB_TARGET_SM90_DECODEKERNEL_H
 #define BLOCKSCALE_LIB_TARGET_SM90_DECODEKERNEL_H
 
-#include "WeightFormat.h"
+#include "WeightStream.h"
 
 #include "blockscale/Target/NVIDIA/Epilogue.h"
 #include "blockscale/Target/NVIDIA/GPUKernelSet.h"
 
 namespace blockscale::sm90 {
-
-/// Elements of K that a stage holds: 128 bytes of 4-bit weights of a row, and a
-/// chunk of 64 for each warp of a group.
-inline constexpr int64_t kDecodeStageK = 256;
 
 /// The shape of a decode kernel.
 struct DecodePlan {
@@ -22,8 +18,7 @@ struct DecodePlan {
   int64_t stages = 8;
 
   int64_t multiplyingThreads() const { return 128 * groups; }
-  /// Two more warps copy.
-  int64_t threads() const { return multiplyingThreads() + 64; }
+  int64_t threads() const { return multiplyingThreads() + kStreamThreads; }
   /// Rows of B in a block.
   int64_t rows() const { return 16 * rowTiles; }
 
@@ -31,19 +26,11 @@ struct DecodePlan {
   /// memory is too small.
   static std::optional<DecodePlan> choose(int64_t tokens, int64_t n,
                                           const nvidia::Chip &chip,
-                                          const struct DecodeProblem &problem);
-};
-
-/// One scaled_matmul with a plain bf16 lhs and packed weights as rhs.
-struct DecodeProblem {
-  WeightFormat format;
-  int64_t k = 0;
-  mlir::RankedTensorType scalesType; ///< Says how the scales lie in memory.
-  bool sharedWeights = true;         ///< All batches use the same weights.
+                                          const StreamProblem &problem);
 };
 
 /// Shared memory that the kernel of `plan` needs.
-int64_t decodeSharedBytes(const DecodePlan &plan, const DecodeProblem &problem);
+int64_t decodeSharedBytes(const DecodePlan &plan, const StreamProblem &problem);
 
 /// The kernel. Arguments: the tensor maps of A (bf16, [batch, M, K], box
 /// [1, tokens, 64]) and of B's bytes ([batch, N, bytes], box [1, rows, 128]),
@@ -51,7 +38,7 @@ int64_t decodeSharedBytes(const DecodePlan &plan, const DecodeProblem &problem);
 /// ceil(N / rows), ceil(M / tokens), batches.
 mlir::func::FuncOp decodeKernel(nvidia::GPUKernelSet &kernelSet,
                                 mlir::Location loc, const DecodePlan &plan,
-                                const DecodeProblem &problem,
+                                const StreamProblem &problem,
                                 const nvidia::MatmulEpilogue &epilogue);
 
 } // namespace blockscale::sm90

@@ -1,6 +1,8 @@
 //===-- DecodePlan.cpp - The shape of a decode kernel ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "DecodeBody.h"
+#include "DecodeKernel.h"
+
+#include "llvm/Support/MathExtras.h"
 
 using namespace blockscale;
 using namespace blockscale::sm90;
@@ -13,7 +15,7 @@ static constexpr int64_t kMaxStages = 12, kMaxGroups = 3;
 
 std::optional<DecodePlan> DecodePlan::choose(int64_t tokens, int64_t n,
                                              const nvidia::Chip &chip,
-                                             const DecodeProblem &problem) {
+                                             const StreamProblem &problem) {
   DecodePlan plan;
   plan.tokens = tokens;
   // A multiprocessor has one block at a time: as few rows in all its turns as
@@ -27,7 +29,7 @@ std::optional<DecodePlan> DecodePlan::choose(int64_t tokens, int64_t n,
       plan.rowTiles = tiles;
     }
   }
-  int64_t steps = llvm::divideCeil(problem.k, kDecodeStageK);
+  int64_t steps = WeightStream::steps(problem.k);
   plan.groups = std::min(kMaxGroups, steps);
   for (plan.stages = std::min(kMaxStages, std::max<int64_t>(2, steps));
        plan.stages > 1; --plan.stages)

@@ -1,9 +1,11 @@
 //===-- PackedMatmul.cpp - Packed weights times bf16 on Hopper ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "BatchKernel.h"
 #include "DecodeKernel.h"
 #include "DequantizeKernel.h"
 #include "FoldedMatmul.h"
 #include "PrefillKernel.h"
+#include "ReorderKernel.h"
 #include "TensorMap.h"
 #include "blockscale/Kernels/KernelBuilder.h"
 #include "blockscale/Target/SM90/Schedules.h"
@@ -18,14 +20,13 @@ using blockscale::kernels::IndexMath;
 
 /// Columns of the result assumed where only the run time knows them.
 static constexpr int64_t kUnknownCols = 4096;
-/// Rows of A up to which the weights are streamed, and the numbers of rows
-/// that such kernels are made for.
-static constexpr int64_t kDecodeRows = 16;
-static constexpr int64_t kDecodeTokens[] = {8, 16};
-/// Numbers of rows of A that a tile of the other kernels has.
-static constexpr int64_t kPrefillTokens[] = {32, 64, 128, 256};
-/// Of these, the ones for a number of rows known at run time only.
-static constexpr int64_t kPrefillTokensAtRunTime[] = {64, 256};
+/// Numbers of rows of A that the kernels which stream the weights are made for,
+/// and the largest that mma.sync multiplies.
+static constexpr int64_t kStreamTokens[] = {8, 16, 32, 64};
+static constexpr int64_t kDecodeTokens = 16;
+/// Numbers of rows of A that a tile of the other kernel has; the last one if
+/// only the run time knows the rows.
+static constexpr int64_t kPrefillTokens[] = {128, 256};
 /// Shared memory and stages that hide the latency of memory.
 static constexpr int64_t kRingBytes = 170 * 1024, kMaxStages = 8;
 /// Blocks of a cluster that every chip runs; clusters of more than two leave
@@ -55,9 +56,8 @@ struct PackedMatmul : MatmulSchedule {
                 const MatmulTile &tile) const override;
 
 private:
-  void generateDecode(OpBuilder &builder, Location loc, GPUKernelSet &kernelSet,
-                      const MatmulProblem &problem,
-                      const DecodePlan &plan) const;
+  void generateStream(OpBuilder &builder, Location loc, GPUKernelSet &kernelSet,
+                      const MatmulProblem &problem, int64_t tokens) const;
   /// `misfits`: the words that say which tiles to do, or null: all.
   void generatePrefill(OpBuilder &builder, Location loc,
                        GPUKernelSet &kernelSet, const MatmulProblem &problem,
@@ -66,7 +66,7 @@ private:
 
 } // namespace
 
-static DecodeProblem decodeProblem(const MatmulProblem &problem) {
+static StreamProblem streamProblem(const MatmulProblem &problem) {
   return {*WeightFormat::get(*problem.rhs.format), problem.depth,
           problem.rhs.scalesType, problem.rhsShared};
 }
@@ -74,7 +74,13 @@ static DecodeProblem decodeProblem(const MatmulProblem &problem) {
 static std::optional<DecodePlan> decodePlan(const MatmulProblem &problem,
                                             const Chip &chip, int64_t tokens) {
   return DecodePlan::choose(tokens, problem.staticCols().value_or(kUnknownCols),
-                            chip, decodeProblem(problem));
+                            chip, streamProblem(problem));
+}
+
+static std::optional<BatchPlan> batchPlan(const MatmulProblem &problem,
+                                          const Chip &chip, int64_t tokens) {
+  return BatchPlan::choose(tokens, problem.staticCols().value_or(kUnknownCols),
+                           chip, streamProblem(problem));
 }
 
 static PrefillProblem prefillProblem(const MatmulProblem &problem) {
@@ -109,9 +115,12 @@ static PrefillPlan prefillPlan(const MatmulProblem &problem, const Chip &chip,
 }
 
 static MatmulTile tileOf(const DecodePlan &plan) {
-  return {plan.tokens, plan.rows(), kDecodeStageK, plan.stages};
+  return {plan.tokens, plan.rows(), kStreamK, plan.stages};
 }
 /// `k` is what a cluster advances by.
+static MatmulTile tileOf(const BatchPlan &plan) {
+  return {plan.tokens, plan.rows(), kStreamK * plan.split, plan.stages};
+}
 static MatmulTile tileOf(const PrefillPlan &plan) {
   return {plan.tokens, plan.rows(), kStageK * plan.split, plan.stages};
 }
@@ -129,8 +138,19 @@ static MatmulTile tileOf(const FoldedPlan &plan) {
 static bool isFolded(const MatmulTile &tile) {
   return tile.operands == kFoldedOperands;
 }
-static bool isPrefill(const MatmulTile &tile) {
-  return !isFolded(tile) && tile.m > kDecodeRows;
+static bool isStreamed(const MatmulTile &tile) {
+  return llvm::is_contained(kStreamTokens, tile.m);
+}
+/// The tile for `tokens` of kStreamTokens, unless shared memory is too small.
+static std::optional<MatmulTile> streamTile(const MatmulProblem &problem,
+                                            const Chip &chip, int64_t tokens) {
+  if (tokens <= kDecodeTokens) {
+    if (std::optional<DecodePlan> plan = decodePlan(problem, chip, tokens))
+      return tileOf(*plan);
+  } else if (std::optional<BatchPlan> plan = batchPlan(problem, chip, tokens)) {
+    return tileOf(*plan);
+  }
+  return std::nullopt;
 }
 
 bool PackedMatmul::isSupported(const MatmulProblem &problem,
@@ -153,11 +173,11 @@ SmallVector<MatmulVariant> PackedMatmul::decide(const MatmulProblem &problem,
                                                 const Chip &chip) const {
   SmallVector<MatmulVariant> variants;
   std::optional<int64_t> rows = problem.staticRows();
-  for (int64_t tokens : kDecodeTokens) {
-    if (rows && (*rows > kDecodeRows || *rows > tokens))
+  for (int64_t tokens : kStreamTokens) {
+    if (rows && *rows > tokens)
       continue;
-    if (std::optional<DecodePlan> plan = decodePlan(problem, chip, tokens))
-      variants.push_back({tileOf(*plan), tokens});
+    if (std::optional<MatmulTile> tile = streamTile(problem, chip, tokens))
+      variants.push_back({*tile, tokens});
     if (rows && !variants.empty())
       return {{variants.front().tile, std::nullopt}};
   }
@@ -172,10 +192,9 @@ SmallVector<MatmulVariant> PackedMatmul::decide(const MatmulProblem &problem,
     PrefillPlan plan = prefillPlan(problem, chip, tokens, *rows <= tokens);
     return {{tileOf(plan), std::nullopt}};
   }
-  for (int64_t tokens : kPrefillTokensAtRunTime)
-    variants.push_back(
-        {tileOf(prefillPlan(problem, chip, tokens, /*oneTile=*/true)), tokens});
   PrefillPlan many = prefillPlan(problem, chip, largest, /*oneTile=*/false);
+  variants.push_back(
+      {tileOf(prefillPlan(problem, chip, largest, /*oneTile=*/true)), largest});
   if (variants.back().tile.text() == tileOf(many).text())
     variants.back().maxRows = std::nullopt;
   else
@@ -195,25 +214,21 @@ bool PackedMatmul::accepts(const MatmulProblem &problem, const Chip &chip,
       why = "expects " + only.text();
     return why.empty();
   }
-  if (!isPrefill(tile)) {
-    std::optional<DecodePlan> plan = decodePlan(problem, chip, tile.m);
-    if (plan && llvm::is_contained(kDecodeTokens, tile.m)) {
-      MatmulTile chosen = tileOf(*plan);
-      if (chosen.text() == tile.text())
-        return true;
-      why = "expects " + chosen.text() + " for " + std::to_string(tile.m) +
+  if (isStreamed(tile)) {
+    std::optional<MatmulTile> chosen = streamTile(problem, chip, tile.m);
+    if (!chosen)
+      why = "expects more rows for so much K";
+    else if (chosen->text() != tile.text())
+      why = "expects " + chosen->text() + " for " + std::to_string(tile.m) +
             " rows";
-      return false;
-    }
-    why = "expects m of 8 or 16, or a multiple of 32";
-    return false;
+    return why.empty();
   }
   PrefillPlan plan = planOf(tile);
-  if (tile.n != PrefillPlan::rows() || tile.m % 32 || tile.m < 32 ||
+  if (tile.n != PrefillPlan::rows() || tile.m % 32 || tile.m < 96 ||
       tile.m > 256 || tile.k < kStageK || tile.k % kStageK ||
       plan.split > kMaxSplit || tile.stages < 2 ||
       prefillSplit(problem.depth, plan.split) != plan.split)
-    why = "expects m a multiple of 32 up to 256, k of " +
+    why = "expects m of 8, 16, 32, 64 or a multiple of 32 up to 256, k of " +
           std::to_string(kStageK) + " times at most " +
           std::to_string(kMaxSplit) + " blocks that share K " +
           "and at least 2 stages with n of " +
@@ -231,7 +246,7 @@ std::string PackedMatmul::describe(const MatmulProblem &problem,
   for (const MatmulVariant &variant : variants) {
     if (isFolded(variant.tile))
       units[0] = "wgmma.m64k32";
-    else if (isPrefill(variant.tile))
+    else if (variant.tile.m > kDecodeTokens)
       units[2] = "wgmma.m64k16";
     else
       units[1] = "mma.m16n8k16";
@@ -274,28 +289,28 @@ void PackedMatmul::generate(OpBuilder &builder, Location loc,
     generatePrefill(builder, loc, kernelSet, problem, plan, misfits);
     return;
   }
-  if (isPrefill(tile)) {
+  if (isStreamed(tile))
+    generateStream(builder, loc, kernelSet, problem, tile.m);
+  else
     generatePrefill(builder, loc, kernelSet, problem, planOf(tile));
-    return;
-  }
-  generateDecode(builder, loc, kernelSet, problem,
-                 *decodePlan(problem, chip, tile.m));
 }
 
 /// The tensor maps of A and of B's bytes.
-static SmallVector<Value>
-tensorMaps(OpBuilder &builder, Location loc, GPUKernelSet &kernelSet,
-           const MatmulProblem &problem, Value tokens, int64_t tokenRows,
-           int64_t weightRows, int64_t weightBytes, MapSwizzle weightSwizzle) {
+static SmallVector<Value> tensorMaps(OpBuilder &builder, Location loc,
+                                     GPUKernelSet &kernelSet,
+                                     const MatmulProblem &problem, Value tokens,
+                                     int64_t depth, int64_t tokenRows,
+                                     int64_t weightRows, int64_t weightBytes,
+                                     MapSwizzle weightSwizzle) {
   IndexMath math(builder, loc);
-  int64_t k = problem.depth;
-  int64_t rowBytes = k * WeightFormat::get(*problem.rhs.format)->bits() / 8;
+  int64_t rowBytes =
+      problem.depth * WeightFormat::get(*problem.rhs.format)->bits() / 8;
   Value weightBatches = problem.rhsShared ? math.constant(1) : problem.batch;
   return {makeTensorMap(builder, loc, kernelSet.getModule(),
                         {tokens,
                          MapElement::BF16,
                          MapSwizzle::Bytes128,
-                         {math.constant(k), problem.rows, problem.batch},
+                         {math.constant(depth), problem.rows, problem.batch},
                          {64, tokenRows, 1}}),
           makeTensorMap(builder, loc, kernelSet.getModule(),
                         {problem.rhs.buffers[0],
@@ -305,23 +320,39 @@ tensorMaps(OpBuilder &builder, Location loc, GPUKernelSet &kernelSet,
                          {weightBytes, weightRows, 1}})};
 }
 
-void PackedMatmul::generateDecode(OpBuilder &builder, Location loc,
+void PackedMatmul::generateStream(OpBuilder &builder, Location loc,
                                   GPUKernelSet &kernelSet,
                                   const MatmulProblem &problem,
-                                  const DecodePlan &plan) const {
+                                  int64_t tokens) const {
   IndexMath math(builder, loc);
-  func::FuncOp kernel = decodeKernel(kernelSet, loc, plan,
-                                     decodeProblem(problem), problem.epilogue);
+  const Chip &chip = kernelSet.getChip();
+  StreamProblem streamed = streamProblem(problem);
+  Value activations = tokensOf(builder, loc, kernelSet, problem);
+  func::FuncOp kernel;
+  int64_t depth = problem.depth, rows = 0, split = 1;
+  if (tokens <= kDecodeTokens) {
+    DecodePlan plan = *decodePlan(problem, chip, tokens);
+    rows = plan.rows();
+    kernel = decodeKernel(kernelSet, loc, plan, streamed, problem.epilogue);
+  } else {
+    BatchPlan plan = *batchPlan(problem, chip, tokens);
+    rows = plan.rows();
+    split = plan.split;
+    activations =
+        reorderActivations(builder, loc, kernelSet, streamed.format,
+                           activations, problem.batch, problem.rows, depth);
+    depth = llvm::alignTo(depth, kReorderedK);
+    kernel = batchKernel(kernelSet, loc, plan, streamed, problem.epilogue);
+  }
   SmallVector<Value> arguments =
-      tensorMaps(builder, loc, kernelSet, problem,
-                 tokensOf(builder, loc, kernelSet, problem), plan.tokens,
-                 plan.rows(), 128, MapSwizzle::Bytes128);
+      tensorMaps(builder, loc, kernelSet, problem, activations, depth, tokens,
+                 rows, 128, MapSwizzle::Bytes128);
   llvm::append_range(arguments, ValueRange{problem.rhs.buffers[1], problem.rows,
                                            problem.cols});
   llvm::append_range(arguments, problem.epilogue.arguments());
   kernelSet.launchRaw(builder, loc, kernel,
-                      {math.ceilDiv(problem.cols, plan.rows()),
-                       math.ceilDiv(problem.rows, plan.tokens), problem.batch},
+                      {math.mul(math.ceilDiv(problem.cols, rows), split),
+                       math.ceilDiv(problem.rows, tokens), problem.batch},
                       arguments);
 }
 
@@ -338,7 +369,7 @@ void PackedMatmul::generatePrefill(OpBuilder &builder, Location loc,
   SmallVector<Value> arguments =
       tensorMaps(builder, loc, kernelSet, problem,
                  tokensOf(builder, loc, kernelSet, problem, misfits),
-                 plan.tokens, PrefillPlan::rows(),
+                 problem.depth, plan.tokens, PrefillPlan::rows(),
                  kStageK * prefill.format.bits() / 8, MapSwizzle::None);
   Value tiles = math.mul(math.mul(math.ceilDiv(problem.rows, plan.tokens),
                                   math.ceilDiv(problem.cols, plan.rows())),
