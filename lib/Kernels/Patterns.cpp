@@ -15,6 +15,7 @@ void kernels::populateKernels(RewritePatternSet &patterns,
   populateMatrixRotateKernel(patterns, converter, kernelSet);
   populateSeedKernels(patterns, converter, kernelSet);
   populateSimulationKernels(patterns, converter, kernelSet);
+  populateMaskKernels(patterns, converter, kernelSet);
   populateRelayoutKernel(patterns, converter, kernelSet);
   populateBalanceKernel(patterns, converter, kernelSet);
 }

@@ -70,6 +70,9 @@ void populateSeedKernels(mlir::RewritePatternSet &patterns,
 void populateSimulationKernels(mlir::RewritePatternSet &patterns,
                                const mlir::TypeConverter &converter,
                                KernelSet &kernelSet);
+void populateMaskKernels(mlir::RewritePatternSet &patterns,
+                         const mlir::TypeConverter &converter,
+                         KernelSet &kernelSet);
 void populateRelayoutKernel(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter,
                             KernelSet &kernelSet);
