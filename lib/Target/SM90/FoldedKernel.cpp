@@ -18,7 +18,8 @@ void FoldedBody::emit() {
   batches = code.narrow(args[7]);
   ring().begin(code, thread, /*fills=*/1, /*uses=*/FoldedLayout::kWarps);
   splitRoles(
-      code, thread, kConsumers, [&](HopperCode &c) { consume(c); },
+      code, thread, kConsumers, kCopyRegisters,
+      [&](HopperCode &c) { consume(c); },
       [&](HopperCode &c) {
         c.branch(c.eq(thread, c.constant(kConsumers)),
                  [&](ThreadCode &single) { copyTiles(single); });

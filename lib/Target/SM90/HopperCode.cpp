@@ -138,12 +138,6 @@ void HopperCode::branchElse(Value condition,
   };
   scf::IfOp::create(builder, loc, condition, emit(then), emit(otherwise));
 }
-SmallVector<Value>
-HopperCode::choose(Value condition, ValueRange otherwise,
-                   llvm::function_ref<SmallVector<Value>(ThreadCode &)> body) {
-  return chooseOne(condition, body,
-                   [&](ThreadCode &) { return llvm::to_vector(otherwise); });
-}
 SmallVector<Value> HopperCode::chooseOne(
     Value condition, llvm::function_ref<SmallVector<Value>(ThreadCode &)> then,
     llvm::function_ref<SmallVector<Value>(ThreadCode &)> otherwise) {

@@ -38,10 +38,6 @@ public:
   void branchElse(Value condition,
                   llvm::function_ref<void(nvidia::ThreadCode &)> then,
                   llvm::function_ref<void(nvidia::ThreadCode &)> otherwise);
-  /// The results of `body` if the condition holds, else `otherwise`.
-  llvm::SmallVector<Value> choose(
-      Value condition, mlir::ValueRange otherwise,
-      llvm::function_ref<llvm::SmallVector<Value>(nvidia::ThreadCode &)> body);
 
   /// The results of one of two bodies.
   llvm::SmallVector<Value> chooseOne(

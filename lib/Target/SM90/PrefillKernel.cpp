@@ -23,7 +23,9 @@ void PrefillBody::emit() {
   // One thread announces bytes, 32 lanes their copies of scales.
   ring().begin(code, thread, /*fills=*/33, /*uses=*/kConsumers / 32);
   splitRoles(
-      code, thread, kConsumers, [&](HopperCode &c) { consume(c); },
+      code, thread, kConsumers,
+      plan.split > 1 ? kSplitCopyRegisters : kCopyRegisters,
+      [&](HopperCode &c) { consume(c); },
       [&](HopperCode &c) {
         Value warp = c.shr(c.sub(thread, c.constant(kConsumers)), 5);
         c.branch(c.eq(thread, c.constant(kConsumers)),

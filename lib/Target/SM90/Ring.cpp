@@ -7,8 +7,8 @@ using namespace blockscale;
 using namespace blockscale::sm90;
 using nvidia::ThreadCode;
 
-/// Registers of a thread that copies, and of one that multiplies.
-static constexpr int64_t kProducerRegisters = 40, kConsumerRegisters = 232;
+/// Registers that a thread of three warpgroups starts with.
+static constexpr int64_t kStartRegisters = 168;
 
 void Ring::begin(HopperCode &code, Value thread, int64_t fills,
                  int64_t uses) const {
@@ -32,18 +32,20 @@ void Ring::release(HopperCode &c, Value thread, Value stage) const {
 }
 
 void sm90::splitRoles(HopperCode &code, Value thread, int64_t consumers,
+                      int64_t copyRegisters,
                       llvm::function_ref<void(HopperCode &)> consume,
                       llvm::function_ref<void(HopperCode &)> produce) {
   code.branchElse(
       code.lt(thread, code.constant(consumers)),
       [&](ThreadCode &inner) {
         HopperCode c(inner);
-        c.registers(kConsumerRegisters, /*increase=*/true);
+        c.registers((3 * kStartRegisters - copyRegisters) / 2,
+                    /*increase=*/true);
         consume(c);
       },
       [&](ThreadCode &inner) {
         HopperCode c(inner);
-        c.registers(kProducerRegisters, /*increase=*/false);
+        c.registers(copyRegisters, /*increase=*/false);
         produce(c);
       });
 }

@@ -50,9 +50,14 @@ private:
   int64_t barriers, stages;
 };
 
-/// The first `consumers` threads of the block multiply, the others copy; each
-/// gets the registers that suits it.
+/// Registers of a thread that copies, and of one that does so for a block that
+/// shares K with others, which knows less when it is compiled.
+inline constexpr int64_t kCopyRegisters = 40, kSplitCopyRegisters = 56;
+
+/// The first `consumers` threads of the block, two warpgroups of three,
+/// multiply; the others copy, with `copyRegisters` each.
 void splitRoles(HopperCode &code, mlir::Value thread, int64_t consumers,
+                int64_t copyRegisters,
                 llvm::function_ref<void(HopperCode &)> consume,
                 llvm::function_ref<void(HopperCode &)> produce);
 
