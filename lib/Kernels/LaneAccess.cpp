@@ -5,7 +5,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
-#include <limits>
 #include <numeric>
 
 using namespace mlir;
@@ -70,17 +69,36 @@ Value kernels::loadReal(IRValueBuilder &b, Value buffer, Value index) {
                                               buffer, ValueRange{index}));
 }
 
-// Processors differ in which sign and payload an operation hands on.
+/// `stored`, what `reals` became, or the one NaN of its type. Processors differ
+/// in which sign and payload an operation or a conversion hands on. The choice
+/// is one of integers: of floats LLVM may take one NaN for another.
+static Value orNaN(IRValueBuilder &b, Value reals, Value stored) {
+  OpBuilder &builder = b.getBuilder();
+  Location loc = b.getLoc();
+  Type type = stored.getType();
+  auto element = cast<FloatType>(getElementTypeOrSelf(type));
+  APInt nan = APFloat::getQNaN(element.getFloatSemantics()).bitcastToAPInt();
+  Type bitsType = withLanesOf(builder.getIntegerType(element.getWidth()), type);
+  TypedAttr constant =
+      builder.getIntegerAttr(getElementTypeOrSelf(bitsType), nan);
+  if (auto lanes = dyn_cast<VectorType>(bitsType))
+    constant = DenseElementsAttr::get(lanes, nan);
+  Value bits = arith::SelectOp::create(
+      builder, loc, b.fle(reals, reals),
+      arith::BitcastOp::create(builder, loc, bitsType, stored),
+      arith::ConstantOp::create(builder, loc, constant));
+  return arith::BitcastOp::create(builder, loc, type, bits);
+}
+
 Value kernels::canonicalReals(IRValueBuilder &b, Value reals) {
-  return b.select(b.fle(reals, reals), reals,
-                  b.f32(std::numeric_limits<float>::quiet_NaN()));
+  return orNaN(b, reals, reals);
 }
 
 void kernels::storeReals(IRValueBuilder &b, Value reals, Value buffer,
                          Value index, int64_t valid, int64_t alignment) {
   OpBuilder &builder = b.getBuilder();
   int64_t lanes = b.lanes(reals);
-  Value rounded = roundReals(b, canonicalReals(b, reals), elementOf(buffer));
+  Value rounded = orNaN(b, reals, roundReals(b, reals, elementOf(buffer)));
   if (valid == lanes) {
     vector::StoreOp::create(builder, b.getLoc(), rounded, buffer,
                             ValueRange{index}, /*nontemporal=*/false,

@@ -31,10 +31,10 @@ func.func @all(%x: tensor<32x64xf32>, %w: tensor<32x64xf32>, %m: tensor<12x12xf3
 NAMES = ["product", "error", "fake_quantize", "rotation by a matrix", "mask", "signs", "balance"]
 
 
-def compile_for(target, folder):
+def compile_for(target, folder, text=TEXT):
     library = Path(folder) / f"{target}.so"
     done = subprocess.run([os.environ["BLOCKSCALE_COMPILE"], "-", f"--target={target}", "-o", library],
-                          input=TEXT, text=True, capture_output=True)
+                          input=text, text=True, capture_output=True)
     if done.returncode:
         sys.exit(done.stderr)
     return blockscale.load(str(library), device="cpu" if target == "cpu" else "sim")
@@ -52,4 +52,31 @@ with tempfile.TemporaryDirectory() as folder:
                 check(f"{target} {name}", np.allclose(a, e, rtol=1e-5, atol=1e-5))
             else:
                 same(f"{target} {name}", a, e)
-finish(14)
+
+# There is one NaN, whatever a processor makes of others (real_c1).
+TYPES = {"f32": (np.uint32, 0x7FC00000), "bf16": (np.uint16, 0x7FC0), "f16": (np.uint16, 0x7E00)}
+text = "".join(f"""
+func.func @rotate_{d}(%x: tensor<8x64x{d}>) -> tensor<8x64x{d}> {{
+  %r = blockscale.rotate %x {{size = 16}} : tensor<8x64x{d}>
+  return %r : tensor<8x64x{d}>
+}}
+func.func @residual_{d}(%x: tensor<8x64x{d}>) -> tensor<8x64x{d}> {{
+  %r = blockscale.fake_quantize residual %x : tensor<8x64x{d}> to #blockscale.format<nvfp4>
+      by #blockscale.scale_rule<two_level>
+  return %r : tensor<8x64x{d}>
+}}""" for d in TYPES)
+bits = np.uint32([0x7FC00000, 0xFFC00000, 0x7FFFFFFF, 0xFFA00001, 0x7F800000, 0xFF800000, 0x80000000, 0x3F800000])
+x = np.array([np.roll(np.tile(bits, 8), i * i) for i in range(8)], np.uint32).view(np.float32)
+with tempfile.TemporaryDirectory() as folder:
+    libraries = {t: compile_for(t, folder, text) for t in ("cpu", "sm_90a", "sm_120a")}
+    for d, (word, nan) in TYPES.items():
+        narrow = x if d == "f32" else blockscale.to_bf16(x) if d == "bf16" else x.astype(np.float16)
+        for name in ("rotate", "residual"):
+            got = {t: np.asarray(lib.call(f"{name}_{d}", narrow)).view(word) for t, lib in libraries.items()}
+            magnitudes = got["cpu"] & (2 ** (8 * word().itemsize - 1) - 1)
+            infinity = {"f32": 0x7F800000, "bf16": 0x7F80, "f16": 0x7C00}[d]
+            nans = got["cpu"][magnitudes > infinity]
+            check(f"{name} {d}: one NaN", len(nans) > 8 and (nans == nan).all())
+            for t in ("sm_90a", "sm_120a"):
+                same(f"{name} {d} with NaNs on {t}", got[t], got["cpu"])
+finish(32)
