@@ -29,6 +29,49 @@ for i, rhs in enumerate(formats):
 # Every number of rows at which the kernel changes.
 for m in rows:
     matmul_case("sm_90a", "bf16", "nvfp4", m, 72, 1088, dynamic=m % 2 == 1)
+# Scales that are at most 1 take a shorter way; so do all of most weights.
+for m in (2, 16, 20, 64):
+    for rhs in ("mxfp4", "mxfp8_e5m2", "fp4_e8m0"):
+        matmul_case("sm_90a", "bf16", rhs, m, 72, 640, scale_top=128)
+# Long blocks: less than a word of scales for 256 elements of K.
+for m in (7, 30):
+    for block in (64, 128):
+        FORMATS[f"e2m1, block = {block}, scale = e8m0"] = (
+            "e2m1", 1, block, "e8m0", False, False)
+        matmul_case("sm_90a", "bf16", f"e2m1, block = {block}, scale = e8m0",
+                    m, 72, 4 * block)
+
+
+def nan_case(scale, code, block, fmt, m, n=72, k=512):
+    """A NaN scale makes its row of the weights NaN, and nothing else."""
+    rng = np.random.default_rng(m)
+    x, s = f"tensor<{m}x{k}xbf16>", f"tensor<{n}x{k // block}x{scale}>"
+    w, y = f"tensor<{n}x{k}xf4E2M1FN>", f"tensor<{m}x{n}xf32>"
+    tensor = fmt == "nvfp4"
+    g, gt = (", %g", ", tensor<f32>") if tensor else ("", "")
+    library, _ = compile_for("sm_90a", f"""
+func.func @f(%x: {x}, %w: {w}, %s: {s}{", %g: tensor<f32>" if tensor else ""}) -> {y} {{
+  %y = blockscale.scaled_matmul lhs(%x : {x})
+      rhs(%w, %s{g} : {w}, {s}{gt} as #blockscale.format<{fmt}>) : {y}
+  return %y : {y}
+}}""")
+    arrays = [blockscale.to_bf16(rng.standard_normal((m, k))),
+              random_codes(rng, "e2m1", [n, k]),
+              rng.integers(1, 120, (n, k // block)).astype(np.uint8)]
+    if tensor:
+        arrays.append(np.array(0.5, np.float32))
+    plain = np.asarray(one(library.call("f", *arrays)))
+    arrays[2][37, 5] = code
+    result = np.asarray(one(library.call("f", *arrays)))
+    others = np.arange(n) != 37
+    check(f"NaN scale of {fmt}, {m} rows", np.isfinite(plain).all()
+          and np.isnan(result[:, 37]).all()
+          and (result[:, others] == plain[:, others]).all())
+
+
+for m in (4, 16, 40):
+    nan_case("f8E4M3FN", 0x7F, 16, "nvfp4", m)
+    nan_case("f8E8M0FNU", 0xFF, 32, "mxfp4", m)
 # Scales of several steps of K at a time, and clusters whose blocks start
 # between them.
 for rhs, k in (("nvfp4", 768), ("nvfp4", 1280), ("mxfp4", 1536)):
@@ -49,4 +92,4 @@ for m in (1, 5, 16, 100):
     bias = np.random.default_rng(m).standard_normal(135).astype(np.float32)
     matmul_case("sm_90a", "bf16", "nvfp4", m, 135, 192, out="bf16",
                 acc="bf16", epilogue=(BIAS, [("tensor<135xf32>", bias)]))
-finish(at_least=50)
+finish(at_least=80)

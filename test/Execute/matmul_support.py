@@ -84,16 +84,16 @@ def random_codes(rng, element, shape):
     return codes
 
 
-def random_scales(rng, scale, shape):
+def random_scales(rng, scale, shape, top=None):
     if scale == "e8m0":
-        return rng.integers(118, 136, shape).astype(np.uint8)
+        return rng.integers(118, top or 136, shape).astype(np.uint8)
     if scale in ("f16", "bf16", "f32"):
         values = rng.uniform(0.25, 4, shape).astype(np.float32)
         if scale == "bf16":
             return blockscale.to_bf16(values)
         return values.astype(np.float16 if scale == "f16" else np.float32)
     # Neither NaN nor the largest, whose products may leave the range of f32.
-    top = 96 if width_of_scale(scale) == 7 else 192
+    top = top or (96 if width_of_scale(scale) == 7 else 192)
     return rng.integers(1, top, shape).astype(np.uint8)
 
 
@@ -104,7 +104,8 @@ def width_of_scale(scale):
 class Side:
     """One side: `kind` is a format of the table or a plain type."""
 
-    def __init__(self, rng, name, kind, batch, rows, cols, dynamic, tiled):
+    def __init__(self, rng, name, kind, batch, rows, cols, dynamic, tiled,
+                 scale_top=None):
         self.name, self.kind = name, kind
         self.plain = kind in PLAIN
         dims = [*batch, rows, cols]
@@ -127,7 +128,7 @@ class Side:
         scale_printed = scale_dims if not dynamic else \
             ["?"] * (len(dims) - 1) + [cols // block]
         self.arrays = [random_codes(rng, element, dims),
-                       random_scales(rng, scale, scale_dims)]
+                       random_scales(rng, scale, scale_dims, scale_top)]
         self.linear_scales = self.arrays[1]
         self.types = [tensor([*printed, cols], mlir_type(element)),
                       tensor(scale_printed, mlir_type(scale))]
@@ -194,12 +195,13 @@ def tile_scales(scales):
 
 def matmul_case(target, lhs, rhs, m, n, k, *, seed=0, batch=(), shared=False,
                 dynamic=False, tiled=False, alpha=False, acc=None, epilogue="",
-                out="f32", tile=None, expected_remark=None):
-    """Compares one matmul. `epilogue`: the text of a region over %acc and its
+                out="f32", tile=None, expected_remark=None, scale_top=None):
+    """Compares one matmul. Codes of rhs's scales are below `scale_top`. `epilogue`: the text of a region over %acc and its
     operands, with `operands` of the form [(type, array)] before it."""
     rng = np.random.default_rng([seed, m, n, k])
     a = Side(rng, "a", lhs, batch, m, k, dynamic, tiled)
-    b = Side(rng, "b", rhs, () if shared else batch, n, k, dynamic, tiled)
+    b = Side(rng, "b", rhs, () if shared else batch, n, k, dynamic, tiled,
+             scale_top)
     dims = "x".join(["?"] * (len(batch) + 2) if dynamic else
                     [str(d) for d in (*batch, m, n)])
     result = f"tensor<{dims}x{out}>"

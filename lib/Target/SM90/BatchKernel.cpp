@@ -315,8 +315,10 @@ std::optional<BatchPlan> BatchPlan::choose(int64_t tokens, int64_t n,
   if (int64_t(llvm::divideCeil(n, plan.rows())) * plan.split >
       chip.multiprocessors)
     plan.split = 1;
-  plan.groups = std::min<int64_t>(2, llvm::divideCeil(steps, plan.split));
-  for (plan.stages = kMaxStages; plan.stages > 1; --plan.stages)
+  int64_t perBlock = llvm::divideCeil(steps, plan.split);
+  plan.groups = std::min<int64_t>(2, perBlock);
+  for (plan.stages = std::min(kMaxStages, std::max<int64_t>(2, perBlock));
+       plan.stages > 1; --plan.stages)
     if (batchSharedBytes(plan, problem) <= chip.sharedBytes)
       return plan;
   return std::nullopt;

@@ -130,9 +130,6 @@ private:
   PrefillPlace multiplyStages(HopperCode &c,
                               llvm::SmallVector<mlir::Value> &sums,
                               PrefillPlace place) const;
-  PrefillPlace multiplyOverlapped(HopperCode &c,
-                                  llvm::SmallVector<mlir::Value> &sums,
-                                  PrefillPlace place) const;
   void writeSums(HopperCode &c, llvm::ArrayRef<mlir::Value> sums,
                  mlir::Value area, bool scaled) const;
   mlir::Value scaledSum(HopperCode &c, mlir::Value sum) const;

@@ -17,9 +17,6 @@ struct PrefillPlan {
   int64_t group = 4; ///< Token tiles that run side by side, for the L2 cache.
   int64_t split = 1; ///< Blocks of a cluster that share K.
 
-  /// Whether a warpgroup dequantizes a stage while its last one is multiplied.
-  /// With many tokens the other warpgroup fills the gaps, better.
-  bool overlaps() const { return tokens <= 64; }
   static constexpr int64_t rows() { return 128; }
   static constexpr int64_t threads() { return 384; }
 };

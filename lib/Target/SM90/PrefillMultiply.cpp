@@ -97,53 +97,13 @@ PrefillPlace PrefillBody::multiplyStages(HopperCode &outer,
   return PrefillPlace(ValueRange(results).drop_front(numSums()));
 }
 
-/// The same; a stage is dequantized while the one before is multiplied.
-PrefillPlace PrefillBody::multiplyOverlapped(HopperCode &outer,
-                                             SmallVector<Value> &sums,
-                                             PrefillPlace place) const {
-  outer.waitParity(ring().full(outer, place.stage), place.parity);
-  place.scales = scalesAt(outer, firstStep, place.scales);
-  SmallVector<Value> first = fragments(outer, place, firstStep);
-  int64_t numA = first.size();
-  SmallVector<Value> carried(sums);
-  llvm::append_range(carried, first);
-  llvm::append_range(carried, place.values());
-  SmallVector<Value> results =
-      outer.loop(outer.add(firstStep, 1), endStep, 1, carried,
-                 [&](ThreadCode &inner, Value step, ValueRange values) {
-                   HopperCode c(inner);
-                   SmallVector<Value> sums(values.take_front(numSums()));
-                   SmallVector<Value> a(values.slice(numSums(), numA));
-                   PrefillPlace place(values.drop_front(numSums() + numA));
-                   sums = multiply(c, place.stage, a, sums);
-                   PrefillPlace next = after(c, place);
-                   c.waitParity(ring().full(c, next.stage), next.parity);
-                   next.scales = scalesAt(c, step, next.scales);
-                   SmallVector<Value> nextA = fragments(c, next, step);
-                   sums = c.wgmmaWait(sums, 0, a);
-                   ring().release(c, thread, place.stage);
-                   llvm::append_range(sums, nextA);
-                   llvm::append_range(sums, next.values());
-                   return sums;
-                 });
-  ArrayRef<Value> values(results);
-  place = PrefillPlace(ValueRange(results).drop_front(numSums() + numA));
-  sums = outer.wgmmaWait(multiply(outer, place.stage,
-                                  values.slice(numSums(), numA),
-                                  values.take_front(numSums())),
-                         0);
-  ring().release(outer, thread, place.stage);
-  return after(outer, place);
-}
-
 void PrefillBody::consume(HopperCode &outer) const {
   forTiles(outer, start(outer, 0),
            [&](HopperCode &tileCode, Value token0, Value row0, Value batch,
                ValueRange carried) {
              PrefillPlace place(carried);
              SmallVector<Value> sums(numSums(), tileCode.zero(tileCode.f32()));
-             place = plan.overlaps() ? multiplyOverlapped(tileCode, sums, place)
-                                     : multiplyStages(tileCode, sums, place);
+             place = multiplyStages(tileCode, sums, place);
              if (plan.split > 1)
                storeSplit(tileCode, sums, token0, row0, batch);
              else

@@ -5,11 +5,16 @@
 #nvfp4 = #blockscale.format<nvfp4>
 #mxfp4 = #blockscale.format<mxfp4>
 
-// Few rows: weights by cp.async to mma.sync.
-// CHECK-LABEL: func.func @blockscale_decode(
-// CHECK: cp.async.cg.shared.global.L2::256B
+// Few rows: weights by TMA to mma.sync.
+// CHECK-LABEL: func.func @blockscale_decode(%arg0: !llvm.ptr {blockscale.by_value}, %arg1: !llvm.ptr {blockscale.by_value}
 // CHECK: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
 // CHECK-NOT: wgmma
+// CHECK: cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes
+
+// Some rows: activations reordered before, wgmma.
+// CHECK-LABEL: func.func @blockscale_reorder(
+// CHECK-LABEL: func.func @blockscale_batch(
+// CHECK: wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16
 
 // Many rows: TMA with a tensor map by value, wgmma with A in registers.
 // CHECK-LABEL: func.func @blockscale_prefill(%arg0: !llvm.ptr {blockscale.by_value}, %arg1: !llvm.ptr {blockscale.by_value}
@@ -17,7 +22,7 @@
 // CHECK: wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16
 // CHECK: cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes
 
-// REMARK: remark: scaled_matmul bf16 x nvfp4: exact via bf16 mma.m16n8k16, rhs unpacked in registers, tile 1x
+// REMARK: remark: scaled_matmul bf16 x nvfp4: exact via bf16 mma.m16n8k16, rhs unpacked in registers, tile 8x64x256
 func.func @one_row(%a: tensor<1x8192xbf16>, %b: tensor<8192x8192xf4E2M1FN>, %bs: tensor<8192x512xf8E4M3FN>,
                    %bg: tensor<f32>) -> tensor<1x8192xbf16> {
   %y = blockscale.scaled_matmul lhs(%a : tensor<1x8192xbf16>)
@@ -26,14 +31,23 @@ func.func @one_row(%a: tensor<1x8192xbf16>, %b: tensor<8192x8192xf4E2M1FN>, %bs:
   return %y : tensor<1x8192xbf16>
 }
 
-// As many rows of B as a tile for many rows has.
-// REMARK: remark: scaled_matmul bf16 x nvfp4: exact via bf16 mma.m16n8k16, rhs unpacked in registers, tile 8x128x
-func.func @eight_rows(%a: tensor<8x8192xbf16>, %b: tensor<8192x8192xf4E2M1FN>, %bs: tensor<8192x512xf8E4M3FN>,
-                      %bg: tensor<f32>) -> tensor<8x8192xbf16> {
-  %y = blockscale.scaled_matmul lhs(%a : tensor<8x8192xbf16>)
+// A block for each multiprocessor, with rows for all of them.
+// REMARK: remark: scaled_matmul bf16 x nvfp4: exact via bf16 mma.m16n8k16, rhs unpacked in registers, tile 16x48x256
+func.func @fewer_columns(%a: tensor<9x8192xbf16>, %b: tensor<5120x8192xf4E2M1FN>, %bs: tensor<5120x512xf8E4M3FN>,
+                         %bg: tensor<f32>) -> tensor<9x5120xbf16> {
+  %y = blockscale.scaled_matmul lhs(%a : tensor<9x8192xbf16>)
+      rhs(%b, %bs, %bg : tensor<5120x8192xf4E2M1FN>, tensor<5120x512xf8E4M3FN>, tensor<f32> as #nvfp4)
+      : tensor<9x5120xbf16>
+  return %y : tensor<9x5120xbf16>
+}
+
+// REMARK: remark: scaled_matmul bf16 x nvfp4: exact via bf16 wgmma.m64k16, rhs unpacked in registers, tile 64x128x512
+func.func @some_rows(%a: tensor<64x8192xbf16>, %b: tensor<8192x8192xf4E2M1FN>, %bs: tensor<8192x512xf8E4M3FN>,
+                     %bg: tensor<f32>) -> tensor<64x8192xbf16> {
+  %y = blockscale.scaled_matmul lhs(%a : tensor<64x8192xbf16>)
       rhs(%b, %bs, %bg : tensor<8192x8192xf4E2M1FN>, tensor<8192x512xf8E4M3FN>, tensor<f32> as #nvfp4)
-      : tensor<8x8192xbf16>
-  return %y : tensor<8x8192xbf16>
+      : tensor<64x8192xbf16>
+  return %y : tensor<64x8192xbf16>
 }
 
 // REMARK: remark: scaled_matmul bf16 x mxfp4: exact via bf16 wgmma.m64k16, rhs unpacked in registers, tile 256x128x64
@@ -46,7 +60,7 @@ func.func @many_rows(%a: tensor<4096x4096xbf16>, %b: tensor<4096x4096xf4E2M1FN>,
 }
 
 // REMARK: remark: scaled_matmul nvfp4 x nvfp4: exact via bf16 mma.m16n8k16 or wgmma.m64k16, rhs unpacked in registers, lhs unpacked before
-// REMARK-SAME: up to 1 rows, else tile 4x
+// REMARK-SAME: up to 8 rows, else tile 16x
 // REMARK-SAME: else tile 256x128x64
 // CHECK: func.func @blockscale_dequantize_bf16(
 func.func @both(%a: tensor<?x4096xf4E2M1FN>, %as: tensor<?x256xf8E4M3FN>, %ag: tensor<f32>,
@@ -84,7 +98,7 @@ func.func @folded(%a: tensor<4096x4096xf4E2M1FN>, %as: tensor<4096x128xf8E8M0FNU
   return %y : tensor<4096x4096xbf16>
 }
 
-// REMARK: remark: scaled_matmul mxfp6_e2m3 x mxfp4: exact via e4m3 wgmma.m64k32, both sides folded, or via bf16 mma.m16n8k16 or wgmma.m64k16, rhs unpacked in registers, lhs unpacked before, tile 1x
+// REMARK: remark: scaled_matmul mxfp6_e2m3 x mxfp4: exact via e4m3 wgmma.m64k32, both sides folded, or via bf16 mma.m16n8k16 or wgmma.m64k16, rhs unpacked in registers, lhs unpacked before, tile 8x
 // REMARK-SAME: else tile 256x128x128 of e4m3, 4 stages
 func.func @folded_if_many(%a: tensor<?x4096xf6E2M3FN>, %as: tensor<?x128xf8E8M0FNU>, %b: tensor<4096x4096xf4E2M1FN>,
                           %bs: tensor<4096x128xf8E8M0FNU>) -> tensor<?x4096xbf16> {
