@@ -22,9 +22,12 @@ void PrefillBody::emit() {
       code.min(code.add(firstStep, stepsPerBlock()), code.constant(steps()));
   // One thread announces bytes, 32 lanes their copies of scales.
   ring().begin(code, thread, /*fills=*/33, /*uses=*/kConsumers / 32);
+  // Where its part of K is known at run time only, or scales come for few
+  // steps.
+  bool tracksMore = plan.split > 1 || layout.scaleRow < 16;
   splitRoles(
       code, thread, kConsumers,
-      plan.split > 1 ? kSplitCopyRegisters : kCopyRegisters,
+      tracksMore ? kManyCopyRegisters : kCopyRegisters,
       [&](HopperCode &c) { consume(c); },
       [&](HopperCode &c) {
         Value warp = c.shr(c.sub(thread, c.constant(kConsumers)), 5);

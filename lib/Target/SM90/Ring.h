@@ -50,9 +50,8 @@ private:
   int64_t barriers, stages;
 };
 
-/// Registers of a thread that copies, and of one that does so for a block that
-/// shares K with others, which knows less when it is compiled.
-inline constexpr int64_t kCopyRegisters = 40, kSplitCopyRegisters = 56;
+/// Registers of a thread that copies, and of one that keeps track of more.
+inline constexpr int64_t kCopyRegisters = 40, kManyCopyRegisters = 56;
 
 /// The first `consumers` threads of the block, two warpgroups of three,
 /// multiply; the others copy, with `copyRegisters` each.

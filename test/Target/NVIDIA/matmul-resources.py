@@ -89,6 +89,8 @@ def named():
     assemble("sm_90a", "mxfp6_e3m2", "mxfp6_e3m2")
     # Blocks of a cluster share K.
     assemble("sm_90a", "bf16", "nvfp4", ("?", 1024, 4096), "gelu")
+    # Scales come for one step of K at a time.
+    assemble("sm_90a", "nvfp4", "nvfp4", (1000, 1056, 1088), "silu")
     for chip in SHARED:
         assemble(chip, "nf4", "uint4", epilogue="gelu", tile="128, 128, 64, 2")
         assemble(chip, "bf16", "nvint4")
