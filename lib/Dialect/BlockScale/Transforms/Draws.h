@@ -7,13 +7,11 @@
 #ifndef BLOCKSCALE_LIB_DIALECT_BLOCKSCALE_TRANSFORMS_DRAWS_H
 #define BLOCKSCALE_LIB_DIALECT_BLOCKSCALE_TRANSFORMS_DRAWS_H
 
+#include "blockscale/Dialect/BlockScale/IR/Annotations.h"
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace blockscale {
-
-/// On a quantize: its #blockscale.role.
-inline constexpr llvm::StringLiteral kRoleAttr = "blockscale.role";
 
 /// Sites of blockscale.derive_seed below this one belong to linear layers
 /// (recipe_c6).

@@ -3,7 +3,6 @@
 #ifndef BLOCKSCALE_LIB_DIALECT_BLOCKSCALE_TRANSFORMS_LINEARSITES_H
 #define BLOCKSCALE_LIB_DIALECT_BLOCKSCALE_TRANSFORMS_LINEARSITES_H
 
-#include "blockscale/Dialect/BlockScale/IR/Annotations.h"
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
 
 namespace blockscale {
