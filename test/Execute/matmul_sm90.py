@@ -29,6 +29,10 @@ for i, rhs in enumerate(formats):
 # Every number of rows at which the kernel changes.
 for m in rows:
     matmul_case("sm_90a", "bf16", "nvfp4", m, 72, 1088, dynamic=m % 2 == 1)
+# Tiles by hand: clusters of which the last block has less of K, few tokens.
+for tile, m, k in (("24, 128, 768, 2", 40, 1280), ("32, 64, 256, 3", 9, 768),
+                   ("64, 64, 512, 2", 100, 768)):
+    matmul_case("sm_90a", "bf16", "nvfp4", m, 136, k, tile=tile)
 # Scales that are at most 1 take a shorter way; so do all of most weights.
 for m in (2, 16, 20, 64):
     for rhs in ("mxfp4", "mxfp8_e5m2", "fp4_e8m0"):
@@ -88,7 +92,7 @@ BIAS = """{
     %t = arith.truncf %s : f32 to bf16
     blockscale.yield %t : bf16
   }"""
-for m in (1, 5, 16, 100):
+for m in (1, 5, 16, 100, 260):
     bias = np.random.default_rng(m).standard_normal(135).astype(np.float32)
     matmul_case("sm_90a", "bf16", "nvfp4", m, 135, 192, out="bf16",
                 acc="bf16", epilogue=(BIAS, [("tensor<135xf32>", bias)]))

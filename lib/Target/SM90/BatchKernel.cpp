@@ -224,7 +224,7 @@ void BatchBody::finish(HopperCode &outer) const {
         Value offset = c.add(c.mul(token, sumsStride()), first);
         SmallVector<SmallVector<Value>> parts;
         for (int64_t block = 0; block < plan.split; ++block)
-          for (int64_t part = 0; part < plan.groups; ++part) {
+          for (int64_t part = 0; part < BatchPlan::kGroups; ++part) {
             Value pointer =
                 c.element(place.shared, c.f32(),
                           c.add(offset, part * plan.tokens * sumsStride()));
@@ -254,12 +254,12 @@ void BatchBody::finish(HopperCode &outer) const {
 
 void BatchBody::consume(HopperCode &outer) const {
   SmallVector<Value> sums(plan.tokens / 2, outer.zero(outer.f32()));
-  sums =
-      outer.loop(outer.add(place.firstStep, group), place.endStep, plan.groups,
-                 sums, [&](ThreadCode &inner, Value step, ValueRange values) {
-                   HopperCode c(inner);
-                   return addStage(c, step, llvm::to_vector(values));
-                 });
+  sums = outer.loop(outer.add(place.firstStep, group), place.endStep,
+                    BatchPlan::kGroups, sums,
+                    [&](ThreadCode &inner, Value step, ValueRange values) {
+                      HopperCode c(inner);
+                      return addStage(c, step, llvm::to_vector(values));
+                    });
   outer.namedBarrier(1, plan.multiplyingThreads()); // Stages have been read.
   writeSums(outer, sums);
   if (plan.split > 1)
@@ -291,7 +291,8 @@ void BatchBody::emit() {
 int64_t sm90::batchSharedBytes(const BatchPlan &plan,
                                const StreamProblem &problem) {
   // The sums come where the stages were.
-  int64_t sums = plan.groups * plan.tokens * (plan.rows() + kSumsPadding) * 4;
+  int64_t sums =
+      BatchPlan::kGroups * plan.tokens * (plan.rows() + kSumsPadding) * 4;
   return std::max(
       sums,
       WeightStream(problem, plan.tokens, plan.rows(), plan.stages).bytes());
@@ -300,23 +301,32 @@ int64_t sm90::batchSharedBytes(const BatchPlan &plan,
 /// Stages beyond which nothing gets faster.
 static constexpr int64_t kMaxStages = 8;
 
-std::optional<BatchPlan> BatchPlan::choose(int64_t tokens, int64_t n,
-                                           const nvidia::Chip &chip,
+bool BatchPlan::splits(int64_t k) const {
+  int64_t steps = WeightStream::steps(k);
+  return split >= 1 &&
+         (split - 1) * int64_t(llvm::divideCeil(steps, split)) < steps;
+}
+
+std::optional<BatchPlan> BatchPlan::choose(int64_t tokens, int64_t tiles,
+                                           int64_t n, const nvidia::Chip &chip,
                                            const StreamProblem &problem) {
   BatchPlan plan;
   plan.tokens = tokens;
+  auto blocks = [&]() -> int64_t {
+    return llvm::divideCeil(n, plan.rows()) * plan.split * tiles;
+  };
+  // Two blocks share K, clusters of more do not fill the chip; and as many rows
+  // for each copy of activations as leave a block for each multiprocessor.
   int64_t steps = WeightStream::steps(problem.k);
-  // More rows for each copy of activations, if the blocks are enough; clusters
-  // of more than two do not fill the chip.
   plan.split = steps > 1 ? 2 : 1;
-  plan.rowGroups =
-      int64_t(llvm::divideCeil(n, 64)) * plan.split > chip.multiprocessors ? 2
-                                                                           : 1;
-  if (int64_t(llvm::divideCeil(n, plan.rows())) * plan.split >
-      chip.multiprocessors)
+  plan.rowGroups = 1;
+  if (blocks() > chip.multiprocessors)
+    plan.rowGroups = 2;
+  if (blocks() > chip.multiprocessors)
     plan.split = 1;
+  if (tiles > 1 && blocks() > chip.multiprocessors)
+    return std::nullopt;
   int64_t perBlock = llvm::divideCeil(steps, plan.split);
-  plan.groups = std::min<int64_t>(2, perBlock);
   for (plan.stages = std::min(kMaxStages, std::max<int64_t>(2, perBlock));
        plan.stages > 1; --plan.stages)
     if (batchSharedBytes(plan, problem) <= chip.sharedBytes)
@@ -335,8 +345,8 @@ func::FuncOp sm90::batchKernel(nvidia::GPUKernelSet &kernelSet, Location loc,
                           index};
   llvm::append_range(types, epilogue.argumentTypes());
   std::string key = kernels::kernelKey(
-      "sm90.batch", plan.tokens, plan.rowGroups, plan.groups, plan.split,
-      plan.stages, problem.format.key(), problem.k, problem.scalesType,
+      "sm90.batch", plan.tokens, plan.rowGroups, plan.split, plan.stages,
+      problem.format.key(), problem.k, problem.scalesType,
       problem.sharedWeights, epilogue.key());
   nvidia::LaunchShape shape;
   shape.threads = static_cast<int32_t>(plan.threads());

@@ -14,20 +14,25 @@ namespace blockscale::sm90 {
 /// fewer than would hide dequantization.
 struct BatchPlan {
   int64_t tokens = 64;   ///< Rows of A per block, a multiple of 8 up to 64.
-  int64_t rowGroups = 2; ///< Warpgroups side by side, 64 rows of B each,
-  int64_t groups = 2;    ///< and along K: they take stages in turn.
+  int64_t rowGroups = 2; ///< Warpgroups side by side, 64 rows of B each.
   int64_t split = 1;     ///< Blocks of a cluster that share K.
   int64_t stages = 4;
 
-  int64_t multiplyingThreads() const { return 128 * rowGroups * groups; }
+  /// Warpgroups along K: they take stages in turn.
+  static constexpr int64_t kGroups = 2;
+
+  int64_t multiplyingThreads() const { return 128 * rowGroups * kGroups; }
   int64_t threads() const { return multiplyingThreads() + kStreamThreads; }
   /// Rows of B in a block.
   int64_t rows() const { return 64 * rowGroups; }
+  /// Whether `split` blocks have work if they share K of `k`.
+  bool splits(int64_t k) const;
 
-  /// A good shape for one tile of `tokens` rows of A and B of `n` x `k`;
-  /// nothing if shared memory is too small.
-  static std::optional<BatchPlan> choose(int64_t tokens, int64_t n,
-                                         const nvidia::Chip &chip,
+  /// A good shape for `tiles` tiles of `tokens` rows of A and B of `n` x `k`;
+  /// nothing if shared memory is too small, or if there are several tiles and
+  /// more blocks than multiprocessors.
+  static std::optional<BatchPlan> choose(int64_t tokens, int64_t tiles,
+                                         int64_t n, const nvidia::Chip &chip,
                                          const StreamProblem &problem);
 };
 

@@ -9,9 +9,10 @@ using namespace blockscale::sm90;
 
 /// Registers hold the sums of so many tiles of 16 rows and 8 tokens.
 static constexpr int64_t kMaxTiles = 14;
-/// Stages beyond which nothing gets faster, and groups that keep the units
-/// busy: more only have more sums to add up.
-static constexpr int64_t kMaxStages = 12, kMaxGroups = 3;
+/// Stages beyond which nothing gets faster.
+static constexpr int64_t kMaxStages = 8;
+/// Groups that keep the units busy: with more, only the sums to add up grow.
+static int64_t groupsFor(int64_t tokens) { return tokens <= 8 ? 3 : 4; }
 
 std::optional<DecodePlan> DecodePlan::choose(int64_t tokens, int64_t n,
                                              const nvidia::Chip &chip,
@@ -30,7 +31,7 @@ std::optional<DecodePlan> DecodePlan::choose(int64_t tokens, int64_t n,
     }
   }
   int64_t steps = WeightStream::steps(problem.k);
-  plan.groups = std::min(kMaxGroups, steps);
+  plan.groups = std::min(groupsFor(tokens), steps);
   for (plan.stages = std::min(kMaxStages, std::max<int64_t>(2, steps));
        plan.stages > 1; --plan.stages)
     if (decodeSharedBytes(plan, problem) <= chip.sharedBytes)

@@ -1,16 +1,15 @@
 //===-- PackedMatmul.cpp - Packed weights times bf16 on Hopper ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "BatchKernel.h"
-#include "DecodeKernel.h"
 #include "DequantizeKernel.h"
 #include "FoldedMatmul.h"
-#include "PrefillKernel.h"
+#include "PackedTiles.h"
 #include "ReorderKernel.h"
 #include "TensorMap.h"
 #include "blockscale/Kernels/KernelBuilder.h"
 #include "blockscale/Target/SM90/Schedules.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace blockscale;
@@ -18,29 +17,15 @@ using namespace blockscale::sm90;
 using namespace blockscale::nvidia;
 using blockscale::kernels::IndexMath;
 
-/// Columns of the result assumed where only the run time knows them.
-static constexpr int64_t kUnknownCols = 4096;
-/// Numbers of rows of A that the kernels which stream the weights are made for,
-/// and the largest that mma.sync multiplies.
-static constexpr int64_t kStreamTokens[] = {8, 16, 32, 64};
-static constexpr int64_t kDecodeTokens = 16;
-/// Numbers of rows of A that a tile of the other kernel has; the last one if
-/// only the run time knows the rows.
-static constexpr int64_t kPrefillTokens[] = {128, 256};
-/// Shared memory and stages that hide the latency of memory.
-static constexpr int64_t kRingBytes = 170 * 1024, kMaxStages = 8;
-/// Blocks of a cluster that every chip runs; clusters of more than two leave
-/// some multiprocessors of a group without work, so fewer of them run at once.
-static constexpr int64_t kMaxSplit = 8;
-static constexpr double kLargeClusterShare = 0.85;
-
 namespace {
 
 struct PackedMatmul : MatmulSchedule {
   bool isSupported(const MatmulProblem &problem,
                    const Chip &chip) const override;
   SmallVector<MatmulVariant> decide(const MatmulProblem &problem,
-                                    const Chip &chip) const override;
+                                    const Chip &chip) const override {
+    return packedVariants(problem, chip);
+  }
   SmallVector<StringRef>
   otherOperands(const MatmulProblem &problem) const override {
     if (foldedSupports(problem))
@@ -48,7 +33,9 @@ struct PackedMatmul : MatmulSchedule {
     return {};
   }
   bool accepts(const MatmulProblem &problem, const Chip &chip,
-               const MatmulTile &tile, std::string &why) const override;
+               const MatmulTile &tile, std::string &why) const override {
+    return packedAccepts(problem, chip, tile, why);
+  }
   std::string describe(const MatmulProblem &problem,
                        ArrayRef<MatmulVariant> variants) const override;
   void generate(OpBuilder &builder, Location loc, GPUKernelSet &kernelSet,
@@ -57,7 +44,8 @@ struct PackedMatmul : MatmulSchedule {
 
 private:
   void generateStream(OpBuilder &builder, Location loc, GPUKernelSet &kernelSet,
-                      const MatmulProblem &problem, int64_t tokens) const;
+                      const MatmulProblem &problem,
+                      const MatmulTile &tile) const;
   /// `misfits`: the words that say which tiles to do, or null: all.
   void generatePrefill(OpBuilder &builder, Location loc,
                        GPUKernelSet &kernelSet, const MatmulProblem &problem,
@@ -65,93 +53,6 @@ private:
 };
 
 } // namespace
-
-static StreamProblem streamProblem(const MatmulProblem &problem) {
-  return {*WeightFormat::get(*problem.rhs.format), problem.depth,
-          problem.rhs.scalesType, problem.rhsShared};
-}
-
-static std::optional<DecodePlan> decodePlan(const MatmulProblem &problem,
-                                            const Chip &chip, int64_t tokens) {
-  return DecodePlan::choose(tokens, problem.staticCols().value_or(kUnknownCols),
-                            chip, streamProblem(problem));
-}
-
-static std::optional<BatchPlan> batchPlan(const MatmulProblem &problem,
-                                          const Chip &chip, int64_t tokens) {
-  return BatchPlan::choose(tokens, problem.staticCols().value_or(kUnknownCols),
-                           chip, streamProblem(problem));
-}
-
-static PrefillProblem prefillProblem(const MatmulProblem &problem) {
-  return {*WeightFormat::get(*problem.rhs.format), problem.depth,
-          problem.rhs.scalesType, problem.rhsShared};
-}
-
-/// `oneTile`: one tile of tokens holds all rows, so that blocks may be few.
-static PrefillPlan prefillPlan(const MatmulProblem &problem, const Chip &chip,
-                               int64_t tokens, bool oneTile) {
-  PrefillPlan plan;
-  plan.tokens = tokens;
-  PrefillProblem prefill = prefillProblem(problem);
-  int64_t tiles = llvm::divideCeil(problem.staticCols().value_or(kUnknownCols),
-                                   plan.rows());
-  if (oneTile)
-    while (plan.split < kMaxSplit &&
-           2 * plan.split * tiles <=
-               chip.multiprocessors *
-                   (plan.split > 1 ? kLargeClusterShare : 1.0) &&
-           prefillSplit(problem.depth, 2 * plan.split) == 2 * plan.split)
-      plan.split *= 2;
-  plan.stages = 2;
-  while (plan.stages < kMaxStages) {
-    PrefillPlan more = plan;
-    ++more.stages;
-    if (prefillSharedBytes(more, prefill) > kRingBytes)
-      break;
-    plan = more;
-  }
-  return plan;
-}
-
-static MatmulTile tileOf(const DecodePlan &plan) {
-  return {plan.tokens, plan.rows(), kStreamK, plan.stages};
-}
-/// `k` is what a cluster advances by.
-static MatmulTile tileOf(const BatchPlan &plan) {
-  return {plan.tokens, plan.rows(), kStreamK * plan.split, plan.stages};
-}
-static MatmulTile tileOf(const PrefillPlan &plan) {
-  return {plan.tokens, plan.rows(), kStageK * plan.split, plan.stages};
-}
-static PrefillPlan planOf(const MatmulTile &tile) {
-  PrefillPlan plan;
-  plan.tokens = tile.m;
-  plan.split = tile.k / kStageK;
-  plan.stages = tile.stages;
-  return plan;
-}
-static MatmulTile tileOf(const FoldedPlan &plan) {
-  return {FoldedPlan::rows(), FoldedPlan::cols(), kFoldedStageK, plan.stages,
-          kFoldedOperands.str()};
-}
-static bool isFolded(const MatmulTile &tile) {
-  return tile.operands == kFoldedOperands;
-}
-static bool isStreamed(const MatmulTile &tile) {
-  return llvm::is_contained(kStreamTokens, tile.m);
-}
-/// The tile for `tokens` of kStreamTokens, unless shared memory is too small.
-static std::optional<MatmulTile> streamTile(const MatmulProblem &problem,
-                                            const Chip &chip, int64_t tokens) {
-  if (tokens <= kDecodeTokens) {
-    if (std::optional<DecodePlan> plan = decodePlan(problem, chip, tokens))
-      return tileOf(*plan);
-  } else if (std::optional<BatchPlan> plan = batchPlan(problem, chip, tokens)) {
-    return tileOf(*plan);
-  }
-  return std::nullopt;
-}
 
 bool PackedMatmul::isSupported(const MatmulProblem &problem,
                                const Chip &chip) const {
@@ -167,77 +68,6 @@ bool PackedMatmul::isSupported(const MatmulProblem &problem,
   std::optional<WeightFormat> activations =
       WeightFormat::get(*lhs.format, /*trueValues=*/true);
   return activations && dequantizeSupports(*activations, problem.depth);
-}
-
-SmallVector<MatmulVariant> PackedMatmul::decide(const MatmulProblem &problem,
-                                                const Chip &chip) const {
-  SmallVector<MatmulVariant> variants;
-  std::optional<int64_t> rows = problem.staticRows();
-  for (int64_t tokens : kStreamTokens) {
-    if (rows && *rows > tokens)
-      continue;
-    if (std::optional<MatmulTile> tile = streamTile(problem, chip, tokens))
-      variants.push_back({*tile, tokens});
-    if (rows && !variants.empty())
-      return {{variants.front().tile, std::nullopt}};
-  }
-  constexpr int64_t largest = kPrefillTokens[std::size(kPrefillTokens) - 1];
-  bool folds = foldedSupports(problem);
-  if (rows && folds && *rows >= foldedRows(problem, chip))
-    return {{tileOf(FoldedPlan()), std::nullopt}};
-  if (rows) {
-    int64_t tokens = *llvm::find_if(kPrefillTokens, [&](int64_t tokens) {
-      return tokens >= std::min(*rows, largest);
-    });
-    PrefillPlan plan = prefillPlan(problem, chip, tokens, *rows <= tokens);
-    return {{tileOf(plan), std::nullopt}};
-  }
-  PrefillPlan many = prefillPlan(problem, chip, largest, /*oneTile=*/false);
-  variants.push_back(
-      {tileOf(prefillPlan(problem, chip, largest, /*oneTile=*/true)), largest});
-  if (variants.back().tile.text() == tileOf(many).text())
-    variants.back().maxRows = std::nullopt;
-  else
-    variants.push_back({tileOf(many), std::nullopt});
-  if (folds) {
-    variants.back().maxRows = foldedRows(problem, chip) - 1;
-    variants.push_back({tileOf(FoldedPlan()), std::nullopt});
-  }
-  return variants;
-}
-
-bool PackedMatmul::accepts(const MatmulProblem &problem, const Chip &chip,
-                           const MatmulTile &tile, std::string &why) const {
-  if (isFolded(tile)) {
-    MatmulTile only = tileOf(FoldedPlan());
-    if (only.text() != tile.text())
-      why = "expects " + only.text();
-    return why.empty();
-  }
-  if (isStreamed(tile)) {
-    std::optional<MatmulTile> chosen = streamTile(problem, chip, tile.m);
-    if (!chosen)
-      why = "expects more rows for so much K";
-    else if (chosen->text() != tile.text())
-      why = "expects " + chosen->text() + " for " + std::to_string(tile.m) +
-            " rows";
-    return why.empty();
-  }
-  PrefillPlan plan = planOf(tile);
-  if (tile.n != PrefillPlan::rows() || tile.m % 32 || tile.m < 96 ||
-      tile.m > 256 || tile.k < kStageK || tile.k % kStageK ||
-      plan.split > kMaxSplit || tile.stages < 2 ||
-      prefillSplit(problem.depth, plan.split) != plan.split)
-    why = "expects m of 8, 16, 32, 64 or a multiple of 32 up to 256, k of " +
-          std::to_string(kStageK) + " times at most " +
-          std::to_string(kMaxSplit) + " blocks that share K " +
-          "and at least 2 stages with n of " +
-          std::to_string(PrefillPlan::rows());
-  else if (int64_t bytes = prefillSharedBytes(plan, prefillProblem(problem));
-           bytes > chip.sharedBytes)
-    why = "expects at most " + std::to_string(chip.sharedBytes) +
-          " bytes of shared memory, but it needs " + std::to_string(bytes);
-  return why.empty();
 }
 
 std::string PackedMatmul::describe(const MatmulProblem &problem,
@@ -284,15 +114,14 @@ void PackedMatmul::generate(OpBuilder &builder, Location loc,
   const Chip &chip = kernelSet.getChip();
   if (isFolded(tile)) {
     Value misfits = generateFolded(builder, loc, kernelSet, problem);
-    PrefillPlan plan = prefillPlan(problem, chip, Misfits::kTileRows,
-                                   /*oneTile=*/false);
+    PrefillPlan plan = misfitsPlan(problem, chip);
     generatePrefill(builder, loc, kernelSet, problem, plan, misfits);
     return;
   }
   if (isStreamed(tile))
-    generateStream(builder, loc, kernelSet, problem, tile.m);
+    generateStream(builder, loc, kernelSet, problem, tile);
   else
-    generatePrefill(builder, loc, kernelSet, problem, planOf(tile));
+    generatePrefill(builder, loc, kernelSet, problem, prefillPlanOf(tile));
 }
 
 /// The tensor maps of A and of B's bytes.
@@ -323,20 +152,18 @@ static SmallVector<Value> tensorMaps(OpBuilder &builder, Location loc,
 void PackedMatmul::generateStream(OpBuilder &builder, Location loc,
                                   GPUKernelSet &kernelSet,
                                   const MatmulProblem &problem,
-                                  int64_t tokens) const {
+                                  const MatmulTile &tile) const {
   IndexMath math(builder, loc);
   const Chip &chip = kernelSet.getChip();
   StreamProblem streamed = streamProblem(problem);
   Value activations = tokensOf(builder, loc, kernelSet, problem);
   func::FuncOp kernel;
-  int64_t depth = problem.depth, rows = 0, split = 1;
-  if (tokens <= kDecodeTokens) {
-    DecodePlan plan = *decodePlan(problem, chip, tokens);
-    rows = plan.rows();
-    kernel = decodeKernel(kernelSet, loc, plan, streamed, problem.epilogue);
+  int64_t depth = problem.depth, split = 1;
+  if (tile.m <= kDecodeTokens) {
+    kernel = decodeKernel(kernelSet, loc, *decodePlan(problem, chip, tile.m),
+                          streamed, problem.epilogue);
   } else {
-    BatchPlan plan = *batchPlan(problem, chip, tokens);
-    rows = plan.rows();
+    BatchPlan plan = batchPlanOf(tile);
     split = plan.split;
     activations =
         reorderActivations(builder, loc, kernelSet, streamed.format,
@@ -345,14 +172,14 @@ void PackedMatmul::generateStream(OpBuilder &builder, Location loc,
     kernel = batchKernel(kernelSet, loc, plan, streamed, problem.epilogue);
   }
   SmallVector<Value> arguments =
-      tensorMaps(builder, loc, kernelSet, problem, activations, depth, tokens,
-                 rows, 128, MapSwizzle::Bytes128);
+      tensorMaps(builder, loc, kernelSet, problem, activations, depth, tile.m,
+                 tile.n, 128, MapSwizzle::Bytes128);
   llvm::append_range(arguments, ValueRange{problem.rhs.buffers[1], problem.rows,
                                            problem.cols});
   llvm::append_range(arguments, problem.epilogue.arguments());
   kernelSet.launchRaw(builder, loc, kernel,
-                      {math.mul(math.ceilDiv(problem.cols, rows), split),
-                       math.ceilDiv(problem.rows, tokens), problem.batch},
+                      {math.mul(math.ceilDiv(problem.cols, tile.n), split),
+                       math.ceilDiv(problem.rows, tile.m), problem.batch},
                       arguments);
 }
 

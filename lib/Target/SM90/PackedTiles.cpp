@@ -1,0 +1,212 @@
+//===-- PackedTiles.cpp - Which kernel for how many rows ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "PackedTiles.h"
+#include "FoldedMatmul.h"
+#include "Misfits.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace blockscale;
+using namespace blockscale::sm90;
+using namespace blockscale::nvidia;
+
+/// Columns of the result assumed where only the run time knows them.
+static constexpr int64_t kUnknownCols = 4096;
+/// Numbers of rows of A that the kernels which stream the weights are made for,
+/// and the most that one block has.
+static constexpr int64_t kStreamRows[] = {8, 16, 32, 64, 128, 256};
+static constexpr int64_t kBatchTokens = 64;
+/// Numbers of rows of A that a tile of the other kernel has; the last one if
+/// only the run time knows the rows.
+static constexpr int64_t kPrefillTokens[] = {128, 256};
+/// Shared memory and stages that hide the latency of memory.
+static constexpr int64_t kRingBytes = 170 * 1024, kMaxStages = 8;
+/// Blocks of a cluster that every chip runs; clusters of more than two leave
+/// some multiprocessors of a group without work, so fewer of them run at once.
+static constexpr int64_t kMaxSplit = 8;
+static constexpr double kLargeClusterShare = 0.85;
+
+StreamProblem sm90::streamProblem(const MatmulProblem &problem) {
+  return {*WeightFormat::get(*problem.rhs.format), problem.depth,
+          problem.rhs.scalesType, problem.rhsShared};
+}
+
+std::optional<DecodePlan> sm90::decodePlan(const MatmulProblem &problem,
+                                           const Chip &chip, int64_t tokens) {
+  return DecodePlan::choose(tokens, problem.staticCols().value_or(kUnknownCols),
+                            chip, streamProblem(problem));
+}
+
+static std::optional<BatchPlan> batchPlan(const MatmulProblem &problem,
+                                          const Chip &chip, int64_t rows) {
+  return BatchPlan::choose(std::min(rows, kBatchTokens),
+                           llvm::divideCeil(rows, kBatchTokens),
+                           problem.staticCols().value_or(kUnknownCols), chip,
+                           streamProblem(problem));
+}
+
+PrefillProblem sm90::prefillProblem(const MatmulProblem &problem) {
+  return {*WeightFormat::get(*problem.rhs.format), problem.depth,
+          problem.rhs.scalesType, problem.rhsShared};
+}
+
+/// `oneTile`: one tile of tokens holds all rows, so that blocks may be few.
+static PrefillPlan prefillPlan(const MatmulProblem &problem, const Chip &chip,
+                               int64_t tokens, bool oneTile) {
+  PrefillPlan plan;
+  plan.tokens = tokens;
+  PrefillProblem prefill = prefillProblem(problem);
+  int64_t tiles = llvm::divideCeil(problem.staticCols().value_or(kUnknownCols),
+                                   plan.rows());
+  if (oneTile)
+    while (plan.split < kMaxSplit &&
+           2 * plan.split * tiles <=
+               chip.multiprocessors *
+                   (plan.split > 1 ? kLargeClusterShare : 1.0) &&
+           prefillSplit(problem.depth, 2 * plan.split) == 2 * plan.split)
+      plan.split *= 2;
+  plan.stages = 2;
+  while (plan.stages < kMaxStages) {
+    PrefillPlan more = plan;
+    ++more.stages;
+    if (prefillSharedBytes(more, prefill) > kRingBytes)
+      break;
+    plan = more;
+  }
+  return plan;
+}
+
+static MatmulTile tileOf(const DecodePlan &plan) {
+  return {plan.tokens, plan.rows(), kStreamK, plan.stages};
+}
+/// `k` is what a cluster advances by.
+static MatmulTile tileOf(const BatchPlan &plan) {
+  return {plan.tokens, plan.rows(), kStreamK * plan.split, plan.stages};
+}
+static MatmulTile tileOf(const PrefillPlan &plan) {
+  return {plan.tokens, plan.rows(), kStageK * plan.split, plan.stages};
+}
+PrefillPlan sm90::prefillPlanOf(const MatmulTile &tile) {
+  PrefillPlan plan;
+  plan.tokens = tile.m;
+  plan.split = tile.k / kStageK;
+  plan.stages = tile.stages;
+  return plan;
+}
+static MatmulTile tileOf(const FoldedPlan &plan) {
+  return {FoldedPlan::rows(), FoldedPlan::cols(), kFoldedStageK, plan.stages,
+          kFoldedOperands.str()};
+}
+bool sm90::isFolded(const MatmulTile &tile) {
+  return tile.operands == kFoldedOperands;
+}
+bool sm90::isStreamed(const MatmulTile &tile) { return tile.m <= kBatchTokens; }
+BatchPlan sm90::batchPlanOf(const MatmulTile &tile) {
+  BatchPlan plan;
+  plan.tokens = tile.m;
+  plan.rowGroups = tile.n / 64;
+  plan.split = tile.k / kStreamK;
+  plan.stages = tile.stages;
+  return plan;
+}
+PrefillPlan sm90::misfitsPlan(const MatmulProblem &problem, const Chip &chip) {
+  return prefillPlan(problem, chip, Misfits::kTileRows, /*oneTile=*/false);
+}
+
+/// The tile for `rows` rows of kStreamRows, if such a kernel is good for them.
+static std::optional<MatmulTile> streamTile(const MatmulProblem &problem,
+                                            const Chip &chip, int64_t rows) {
+  if (rows <= kDecodeTokens) {
+    if (std::optional<DecodePlan> plan = decodePlan(problem, chip, rows))
+      return tileOf(*plan);
+  } else if (std::optional<BatchPlan> plan = batchPlan(problem, chip, rows)) {
+    return tileOf(*plan);
+  }
+  return std::nullopt;
+}
+
+SmallVector<MatmulVariant> sm90::packedVariants(const MatmulProblem &problem,
+                                                const Chip &chip) {
+  SmallVector<MatmulVariant> variants;
+  std::optional<int64_t> rows = problem.staticRows();
+  for (int64_t most : kStreamRows) {
+    if (rows && *rows > most)
+      continue;
+    if (std::optional<MatmulTile> tile = streamTile(problem, chip, most))
+      variants.push_back({*tile, most});
+    if (rows && !variants.empty())
+      return {{variants.front().tile, std::nullopt}};
+  }
+  constexpr int64_t largest = kPrefillTokens[std::size(kPrefillTokens) - 1];
+  bool folds = foldedSupports(problem);
+  if (rows && folds && *rows >= foldedRows(problem, chip))
+    return {{tileOf(FoldedPlan()), std::nullopt}};
+  if (rows) {
+    int64_t tokens = *llvm::find_if(kPrefillTokens, [&](int64_t tokens) {
+      return tokens >= std::min(*rows, largest);
+    });
+    PrefillPlan plan = prefillPlan(problem, chip, tokens, *rows <= tokens);
+    return {{tileOf(plan), std::nullopt}};
+  }
+  PrefillPlan many = prefillPlan(problem, chip, largest, /*oneTile=*/false);
+  variants.push_back(
+      {tileOf(prefillPlan(problem, chip, largest, /*oneTile=*/true)), largest});
+  if (variants.back().tile.text() == tileOf(many).text())
+    variants.back().maxRows = std::nullopt;
+  else
+    variants.push_back({tileOf(many), std::nullopt});
+  if (folds) {
+    variants.back().maxRows = foldedRows(problem, chip) - 1;
+    variants.push_back({tileOf(FoldedPlan()), std::nullopt});
+  }
+  return variants;
+}
+
+bool sm90::packedAccepts(const MatmulProblem &problem, const Chip &chip,
+                         const MatmulTile &tile, std::string &why) {
+  if (isFolded(tile)) {
+    MatmulTile only = tileOf(FoldedPlan());
+    if (only.text() != tile.text())
+      why = "expects " + only.text();
+    return why.empty();
+  }
+  if (isStreamed(tile) && tile.m > kDecodeTokens) {
+    BatchPlan plan = batchPlanOf(tile);
+    if (tile.m % 8 || tile.n % 64 || tile.n < 64 || tile.n > 128 ||
+        tile.k % kStreamK || !plan.splits(problem.depth) || tile.stages < 2 ||
+        batchSharedBytes(plan, streamProblem(problem)) > chip.sharedBytes)
+      why = "expects m a multiple of 8, n of 64 or 128, k of " +
+            std::to_string(kStreamK) + " times blocks that share K, and at " +
+            "least 2 stages that fit into " + std::to_string(chip.sharedBytes) +
+            " bytes of shared memory";
+    return why.empty();
+  }
+  if (isStreamed(tile)) {
+    std::optional<MatmulTile> chosen;
+    if (llvm::is_contained(kStreamRows, tile.m))
+      chosen = streamTile(problem, chip, tile.m);
+    if (!chosen)
+      why = "expects m of 8, 16 or more";
+    else if (chosen->text() != tile.text())
+      why = "expects " + chosen->text() + " for " + std::to_string(tile.m) +
+            " rows";
+    return why.empty();
+  }
+  PrefillPlan plan = prefillPlanOf(tile);
+  if (tile.n != PrefillPlan::rows() || tile.m % 32 || tile.m < 96 ||
+      tile.m > 256 || tile.k < kStageK || tile.k % kStageK ||
+      plan.split > kMaxSplit || tile.stages < 2 ||
+      prefillSplit(problem.depth, plan.split) != plan.split)
+    why = "expects m of at most 64 or a multiple of 32 up to 256, k of " +
+          std::to_string(kStageK) + " times at most " +
+          std::to_string(kMaxSplit) + " blocks that share K " +
+          "and at least 2 stages with n of " +
+          std::to_string(PrefillPlan::rows());
+  else if (int64_t bytes = prefillSharedBytes(plan, prefillProblem(problem));
+           bytes > chip.sharedBytes)
+    why = "expects at most " + std::to_string(chip.sharedBytes) +
+          " bytes of shared memory, but it needs " + std::to_string(bytes);
+  return why.empty();
+}

@@ -1,0 +1,46 @@
+//===-- PackedTiles.h - Which kernel for how many rows ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The tiles of products with packed weights, which tell the kernels apart: up
+// to kDecodeTokens rows of A the decode kernel, up to 64 a tile the batch
+// kernel, above the prefill kernel; or operands folded to E4M3.
+//
+//===----------------------------------------------------------------------===//
+#ifndef BLOCKSCALE_LIB_TARGET_SM90_PACKEDTILES_H
+#define BLOCKSCALE_LIB_TARGET_SM90_PACKEDTILES_H
+
+#include "BatchKernel.h"
+#include "DecodeKernel.h"
+#include "PrefillKernel.h"
+
+#include "blockscale/Target/NVIDIA/Matmul.h"
+
+namespace blockscale::sm90 {
+
+/// Rows of A up to which mma.sync is fast enough.
+inline constexpr int64_t kDecodeTokens = 16;
+
+StreamProblem streamProblem(const nvidia::MatmulProblem &problem);
+PrefillProblem prefillProblem(const nvidia::MatmulProblem &problem);
+
+bool isFolded(const nvidia::MatmulTile &tile);
+/// Whether the decode or the batch kernel has the tile.
+bool isStreamed(const nvidia::MatmulTile &tile);
+std::optional<DecodePlan> decodePlan(const nvidia::MatmulProblem &problem,
+                                     const nvidia::Chip &chip, int64_t tokens);
+BatchPlan batchPlanOf(const nvidia::MatmulTile &tile);
+PrefillPlan prefillPlanOf(const nvidia::MatmulTile &tile);
+/// The plan for tiles that could not be folded.
+PrefillPlan misfitsPlan(const nvidia::MatmulProblem &problem,
+                        const nvidia::Chip &chip);
+
+/// See MatmulSchedule::decide() and accepts().
+llvm::SmallVector<nvidia::MatmulVariant>
+packedVariants(const nvidia::MatmulProblem &problem, const nvidia::Chip &chip);
+bool packedAccepts(const nvidia::MatmulProblem &problem,
+                   const nvidia::Chip &chip, const nvidia::MatmulTile &tile,
+                   std::string &why);
+
+} // namespace blockscale::sm90
+
+#endif // BLOCKSCALE_LIB_TARGET_SM90_PACKEDTILES_H
