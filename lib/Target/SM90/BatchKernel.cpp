@@ -91,7 +91,7 @@ void BatchBody::locate() {
 }
 
 /// The 16 registers of four steps of K: chunk `chunk` of the runs in two rows,
-/// whose scales' codes and words are given, a row after the other.
+/// whose scales' codes, and the chunk's words, are given a row after the other.
 SmallVector<Value> BatchBody::chunkOf(HopperCode &c, const WeightFormat &format,
                                       ArrayRef<Value> codes,
                                       ArrayRef<Value> words,
@@ -107,11 +107,10 @@ SmallVector<Value> BatchBody::chunkOf(HopperCode &c, const WeightFormat &format,
     multipliers.pairs.push_back(
         scale % 2 ? c.permuteBytes(pair, pair, c.constant(0x3232))
                   : c.splat16(pair));
-    int64_t perRow = words.size() / 2, perChunk = perRow / 4;
-    ArrayRef<Value> mine =
-        words.slice(half * perRow + chunk * perChunk, perChunk);
+    int64_t perRow = words.size() / 2;
     for (int64_t unit = 0; unit < 2; ++unit) {
-      SmallVector<Value> pairs = format.decodeUnit(c, mine, unit, multipliers);
+      SmallVector<Value> pairs = format.decodeUnit(
+          c, words.slice(half * perRow, perRow), unit, multipliers);
       for (int64_t i = 0; i < 4; ++i)
         a[8 * unit + 2 * i + half] = pairs[i];
     }
@@ -150,15 +149,24 @@ SmallVector<Value> BatchBody::addStage(HopperCode &c, Value step,
   }
   Value isUnusual = c.anyLane(c.differs(unusual, c.constant(0)));
 
-  SmallVector<Value> words;
+  // A load has the words of one or two chunks.
   Value weights = stream.weightsAt(c, place, stage);
-  for (int64_t half = 0; half < 2; ++half)
-    for (int64_t k = 0; k < kRun; k += format.run()) {
-      Value offset =
-          stream.weightOffset(c, row, rowInEight, c.add(c.mul(quad, kRun), k));
+  SmallVector<Value> loaded[2];
+  auto wordsOf = [&](int64_t chunk) {
+    SmallVector<Value> words;
+    int64_t first = chunk * 16 % format.run();
+    Value offset = stream.weightOffset(
+        c, row, rowInEight, c.add(c.mul(quad, kRun), chunk * 16 - first));
+    for (int64_t half = 0; half < 2; ++half) {
+      if (first == 0)
+        loaded[half] =
+            c.loadWords(c.at(c.at(weights, offset), half * 8 * 128), 4);
       llvm::append_range(
-          words, c.loadWords(c.at(c.at(weights, offset), half * 8 * 128), 4));
+          words, ArrayRef(loaded[half])
+                     .slice(first * format.bits() / 32, format.bits() / 2));
     }
+    return words;
+  };
 
   Value tokens = c.shr(c.sharedAddress(stream.tokensAt(c, place, stage)), 4);
   // 128-byte swizzle: 8 tokens are 1024 bytes.
@@ -167,6 +175,12 @@ SmallVector<Value> BatchBody::addStage(HopperCode &c, Value step,
   WeightFormat plain = format.plain();
   SmallVector<Value> sums(before), last;
   for (int64_t chunk = 0; chunk < 4; ++chunk) {
+    // The products of one chunk run while the next one is dequantized, unless
+    // that takes too many registers.
+    bool overlaps = format.bits() == 4;
+    if (chunk && !overlaps)
+      sums = c.wgmmaWait(sums, 0, last);
+    SmallVector<Value> words = wordsOf(chunk);
     // Warps of a warpgroup may differ here: no wgmma inside.
     SmallVector<Value> a = c.chooseOne(
         isUnusual,
@@ -178,8 +192,7 @@ SmallVector<Value> BatchBody::addStage(HopperCode &c, Value step,
           HopperCode h(otherwise);
           return chunkOf(h, plain, codes, words, chunk);
         });
-    // The products of one chunk run while the next one is dequantized.
-    if (chunk)
+    if (chunk && overlaps)
       sums = c.wgmmaWait(sums, 0, last);
     SmallVector<Value> descriptors;
     for (int64_t s = 0; s < 4; ++s)
