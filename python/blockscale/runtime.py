@@ -79,18 +79,28 @@ def _load_runtime():
 
 
 def _is_on_device(value):
+    # torch makes the interface anew each time it is asked for.
+    on_cuda = getattr(value, "is_cuda", None)
+    if isinstance(on_cuda, bool):
+        return on_cuda
     return isinstance(value, DeviceArray) or \
         hasattr(value, "__cuda_array_interface__")
 
 
-def _stream_of(value):
-    """The stream in whose order `value` is written; None if unknown."""
-    if isinstance(value, DeviceArray):
-        return value._stream
-    if type(value).__module__.split(".")[0] == "torch":
-        torch = sys.modules["torch"]
-        return torch.cuda.current_stream(value.device).cuda_stream
-    return value.__cuda_array_interface__.get("stream")
+def _streams_of(values):
+    """The streams in whose order `values` are written, as far as known."""
+    streams, of_torch = [], {}
+    for value in values:
+        if isinstance(value, DeviceArray):
+            streams.append(value._stream)
+        elif type(value).__module__.split(".")[0] == "torch":
+            if value.device not in of_torch:
+                current = sys.modules["torch"].cuda.current_stream
+                of_torch[value.device] = current(value.device).cuda_stream
+            streams.append(of_torch[value.device])
+        else:
+            streams.append(value.__cuda_array_interface__.get("stream"))
+    return [stream for stream in streams if stream is not None]
 
 
 class _Results:
@@ -277,9 +287,7 @@ class Library:
         if self.device == "cpu":
             raise Error(f"'{entry}' runs on the host, but got an array on a "
                         "GPU, or a stream")
-        streams = [_stream_of(value) for value in inputs
-                   if _is_on_device(value)]
-        known = [other for other in streams if other is not None]
+        known = _streams_of(filter(_is_on_device, inputs))
         if stream is None:
             stream = known[0] if known else 0
         # 1 is another name of the default stream.
