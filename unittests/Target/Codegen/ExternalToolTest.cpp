@@ -14,6 +14,8 @@ namespace {
 
 /// Runs a shell script whose $1 and $2 are the two files.
 struct Shell {
+  explicit Shell(std::string script) : script(std::move(script)) {}
+
   std::string script;
   std::string input, output; ///< The files' paths, after the run.
 
@@ -36,7 +38,7 @@ std::string errorOf(llvm::Expected<std::string> result) {
 }
 
 TEST(ExternalTool, GivesWhatTheProgramWrites) {
-  Shell shell{R"(tr a-z A-Z <"$1" >"$2"; echo chatter)"};
+  Shell shell(R"(tr a-z A-Z <"$1" >"$2"; echo chatter)");
   auto result = shell.run("two\nlines");
   ASSERT_TRUE(bool(result)) << llvm::toString(result.takeError());
   EXPECT_EQ(*result, "TWO\nLINES");
@@ -48,19 +50,19 @@ TEST(ExternalTool, BytesPassUnchanged) {
   std::string bytes;
   for (int i = 0; i < 256; ++i)
     bytes += char(i);
-  Shell shell{R"(cat "$1" >"$2")"};
+  Shell shell(R"(cat "$1" >"$2")");
   auto result = shell.run(bytes);
   ASSERT_TRUE(bool(result)) << llvm::toString(result.takeError());
   EXPECT_EQ(*result, bytes);
 }
 
 TEST(ExternalTool, AFailureSaysWhatTheProgramSaid) {
-  Shell shell{"echo out; echo ' line 3: bad  ' >&2; exit 3"};
+  Shell shell("echo out; echo ' line 3: bad  ' >&2; exit 3");
   EXPECT_EQ(errorOf(shell.run("x")), "the script failed: out\n line 3: bad");
 }
 
 TEST(ExternalTool, NoOutputIsAnError) {
-  Shell shell{R"(rm "$2")"};
+  Shell shell(R"(rm "$2")");
   EXPECT_EQ(errorOf(shell.run("x")).find("the script wrote nothing: "), 0u);
 }
 
