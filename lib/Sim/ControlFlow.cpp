@@ -220,7 +220,12 @@ void Decoder::findPostDominators() {
     bool diverges = code[i].run == runIndexedBranch ||
                     (code[i].target != noTarget && code[i].guard != alwaysTrue);
     uint32_t meet = dominator[blockOf[i]];
-    if (diverges && meet != none && meet != end)
+    if (!diverges || meet == none || meet == end)
+      continue;
+    // Lanes that leave early do not wait at the exit for the others, which may
+    // have barriers before them that count who has not exited.
+    const Inst &first = code[starts[meet]];
+    if (first.run != runExit || first.guard != alwaysTrue)
       code[i].reconverge = starts[meet];
   }
 }

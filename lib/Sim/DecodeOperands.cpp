@@ -181,8 +181,16 @@ bool Decoder::slot(const Operand &operand, Type type, uint32_t &slot) {
     return true;
   case Operand::Name: {
     const Binding *binding = find(operand.name);
-    if (!binding)
-      return fail("'" + operand.name + "' is not declared");
+    if (!binding) {
+      for (const Function &function : syntax.functions)
+        if (function.name == operand.name)
+          return fail("takes the address of function '" + operand.name +
+                      "', but the simulator does not support indirect calls");
+      return fail("'" + operand.name + "' is not declared" +
+                  (operand.name[0] == '%'
+                       ? ", nor a special register that the simulator has"
+                       : ""));
+    }
     slot = binding->slot;
     if (operand.offset == 0)
       return true;

@@ -57,6 +57,18 @@ TEST(ControlFlow, EarlyExitBeforeABarrier) {
     EXPECT_EQ(out[t], t < 40 ? 7u : 1u);
 }
 
+TEST(ControlFlow, EarlyExitThatIsTheExitOfAll) {
+  // What compilers make of `if (thread >= 40) return; __syncthreads(); ...`.
+  Snippet snippet("setp.ge.u32 %p0, %thread, 40; mov.b64 %o0, 1;\n"
+                  "st.global.b64 [%at], %o0;\n@%p0 bra done;\n"
+                  "bar.sync 0; mov.b64 %o0, 7;\n"
+                  "st.global.b64 [%at], %o0;\ndone: ret;");
+  snippet.threads = 64;
+  Words out = snippet({iota(64)})[0];
+  for (unsigned t = 0; t < 64; ++t)
+    EXPECT_EQ(out[t], t < 40 ? 7u : 1u);
+}
+
 TEST(ControlFlow, Calls) {
   Snippet snippet(
       "{ .param .b32 p0; .param .align 16 .b8 p1[16]; .param .b32 r;\n"

@@ -13,8 +13,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 
-#include <cmath>
-
 using namespace mlir;
 using namespace blockscale;
 using namespace blockscale::sm90;
@@ -246,19 +244,7 @@ void BatchBody::finish(HopperCode &outer) const {
                                 : c.unpack(c.load(VectorType::get({4}, c.f32()),
                                                   pointer, 16)));
           }
-        SmallVector<Value> total = parts[0];
-        for (ArrayRef<Value> part : ArrayRef(parts).drop_front())
-          for (auto [sum, more] : llvm::zip_equal(total, part))
-            sum = arith::AddFOp::create(c.builder, c.loc, sum, more);
-        if (format.deferredExponent()) {
-          Value factor =
-              arith::ConstantOp::create(c.builder, c.loc,
-                                        c.builder.getF32FloatAttr(std::ldexp(
-                                            1.0f, format.deferredExponent())));
-          for (Value &sum : total)
-            sum = arith::MulFOp::create(c.builder, c.loc, sum, factor);
-        }
-        epilogue.emit(c, args.drop_front(5), state, total,
+        epilogue.emit(c, args.drop_front(5), state, format.trueSums(c, parts),
                       c.add(place.firstToken, token),
                       c.add(place.firstRow, first));
         return SmallVector<Value>();

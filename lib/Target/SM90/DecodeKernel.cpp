@@ -6,8 +6,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
-#include <cmath>
-
 using namespace mlir;
 using namespace blockscale;
 using namespace blockscale::sm90;
@@ -147,28 +145,14 @@ void DecodeBody::finish(HopperCode &outer) const {
         Value token = c.div(index, groups);
         Value row = c.mul(c.rem(index, groups), 4);
         Value offset = c.add(c.mul(token, stride), row);
-        SmallVector<Value> total;
+        SmallVector<SmallVector<Value>> parts;
         for (int64_t part = 0; part < 4 * plan.groups; ++part) {
           Value pointer = c.element(place.shared, c.f32(),
                                     c.add(offset, part * plan.tokens * stride));
-          SmallVector<Value> sums =
-              c.unpack(c.load(VectorType::get({4}, c.f32()), pointer, 16));
-          if (total.empty()) {
-            total = sums;
-            continue;
-          }
-          for (auto [sum, more] : llvm::zip_equal(total, sums))
-            sum = arith::AddFOp::create(c.builder, c.loc, sum, more);
+          parts.push_back(
+              c.unpack(c.load(VectorType::get({4}, c.f32()), pointer, 16)));
         }
-        if (format.deferredExponent()) {
-          Value factor =
-              arith::ConstantOp::create(c.builder, c.loc,
-                                        c.builder.getF32FloatAttr(std::ldexp(
-                                            1.0f, format.deferredExponent())));
-          for (Value &sum : total)
-            sum = arith::MulFOp::create(c.builder, c.loc, sum, factor);
-        }
-        epilogue.emit(c, args.drop_front(5), state, total,
+        epilogue.emit(c, args.drop_front(5), state, format.trueSums(c, parts),
                       c.add(place.firstToken, token),
                       c.add(place.firstRow, row));
         return SmallVector<Value>();

@@ -132,7 +132,6 @@ private:
                               PrefillPlace place) const;
   void writeSums(HopperCode &c, llvm::ArrayRef<mlir::Value> sums,
                  mlir::Value area, bool scaled) const;
-  mlir::Value scaledSum(HopperCode &c, mlir::Value sum) const;
   void storeSplit(HopperCode &c, llvm::ArrayRef<mlir::Value> sums,
                   mlir::Value token0, mlir::Value row0,
                   mlir::Value batch) const;

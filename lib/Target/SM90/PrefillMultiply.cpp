@@ -4,8 +4,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
-#include <cmath>
-
 using namespace mlir;
 using namespace blockscale;
 using namespace blockscale::sm90;
@@ -122,19 +120,9 @@ void PrefillBody::writeSums(HopperCode &c, ArrayRef<Value> sums, Value area,
     // Registers: (row, token), (row, token + 1), then row + 8.
     int64_t tile = index / 4, i = index % 4;
     int64_t offset = (tile * 8 + i % 2) * kOutStride + i / 2 * 8;
-    Value value = scaled ? scaledSum(c, sum) : sum;
+    Value value = scaled ? format.trueSum(c, sum) : sum;
     c.store(value, c.element(area, c.f32(), c.add(start, offset)), 4);
   }
-}
-
-/// What dequantization left out.
-Value PrefillBody::scaledSum(HopperCode &c, Value sum) const {
-  if (!format.deferredExponent())
-    return sum;
-  Value factor = arith::ConstantOp::create(
-      c.builder, c.loc,
-      c.builder.getF32FloatAttr(std::ldexp(1.0f, format.deferredExponent())));
-  return arith::MulFOp::create(c.builder, c.loc, sum, factor);
 }
 
 /// The blocks of a cluster add up their tiles, a part of it each.
@@ -156,21 +144,12 @@ void PrefillBody::storeSplit(HopperCode &outer, ArrayRef<Value> sums,
                Value row = c.mul(c.rem(index, groups), 4);
                Value offset = c.add(c.mul(token, kOutStride), row);
                Value pointer = c.element(shared, c.f32(), offset);
-               SmallVector<Value> total;
-               for (int64_t block = 0; block < plan.split; ++block) {
-                 SmallVector<Value> part =
-                     c.loadRemote4(pointer, c.constant(block));
-                 if (total.empty()) {
-                   total = part;
-                   continue;
-                 }
-                 for (auto [sum, more] : llvm::zip_equal(total, part))
-                   sum = arith::AddFOp::create(c.builder, c.loc, sum, more);
-               }
-               for (Value &sum : total)
-                 sum = scaledSum(c, sum);
-               epilogue.emit(c, epilogueArgs(), state, total,
-                             c.add(token0, token), c.add(row0, row));
+               SmallVector<SmallVector<Value>> parts;
+               for (int64_t block = 0; block < plan.split; ++block)
+                 parts.push_back(c.loadRemote4(pointer, c.constant(block)));
+               epilogue.emit(c, epilogueArgs(), state,
+                             format.trueSums(c, parts), c.add(token0, token),
+                             c.add(row0, row));
                return SmallVector<Value>();
              });
   outer.clusterBarrierRelaxed(); // Others may still read this block's sums.

@@ -245,3 +245,24 @@ Value WeightFormat::decodeNeighbours(HopperCode &code, Value stored,
                                                      code.constant(0x4140));
   return scalePair(code, decodePair(code, spread, 0), multiplier);
 }
+
+Value WeightFormat::trueSum(HopperCode &code, Value sum) const {
+  if (!deferred)
+    return sum;
+  Value factor = arith::ConstantOp::create(
+      code.builder, code.loc,
+      code.builder.getF32FloatAttr(std::ldexp(1.0f, deferred)));
+  return arith::MulFOp::create(code.builder, code.loc, sum, factor);
+}
+
+SmallVector<Value>
+WeightFormat::trueSums(HopperCode &code,
+                       ArrayRef<SmallVector<Value>> parts) const {
+  SmallVector<Value> total = parts.front();
+  for (ArrayRef<Value> part : parts.drop_front())
+    for (auto [sum, more] : llvm::zip_equal(total, part))
+      sum = arith::AddFOp::create(code.builder, code.loc, sum, more);
+  for (Value &sum : total)
+    sum = trueSum(code, sum);
+  return total;
+}

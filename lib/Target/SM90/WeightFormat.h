@@ -32,6 +32,12 @@ public:
   /// The decoded values are the true ones times 2^-deferredExponent(), exactly;
   /// the epilogue multiplies the accumulators.
   int64_t deferredExponent() const { return deferred; }
+  /// A sum of products of decoded values, made true.
+  mlir::Value trueSum(HopperCode &code, mlir::Value sum) const;
+  /// The same of several sums, whose `parts` are added in their order.
+  llvm::SmallVector<mlir::Value>
+  trueSums(HopperCode &code,
+           llvm::ArrayRef<llvm::SmallVector<mlir::Value>> parts) const;
 
   /// In which order 8 neighbouring elements of a run fill four registers of two
   /// bf16 each, low half first.

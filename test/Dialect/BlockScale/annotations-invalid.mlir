@@ -33,6 +33,15 @@ func.func @words(%a: tensor<64x256xbf16>) -> tensor<64x64xf32> {
 
 // -----
 
+func.func @huge(%a: tensor<64x256xbf16>) -> tensor<64x64xf32> {
+  // expected-error@below {{expects blockscale.tile of sizes from 1 to 65536, but got array<i64: 16, 64, 64, 4611686018427387904>}}
+  %y = blockscale.scaled_matmul lhs(%a : tensor<64x256xbf16>) rhs(%a : tensor<64x256xbf16>)
+      {blockscale.tile = array<i64: 16, 64, 64, 4611686018427387904>} : tensor<64x64xf32>
+  return %y : tensor<64x64xf32>
+}
+
+// -----
+
 func.func @number(%a: tensor<64x256xbf16>) -> tensor<64x64xf32> {
   // expected-error@below {{expects blockscale.operands = a string such as "e4m3", but got 3 : i64}}
   %y = blockscale.scaled_matmul lhs(%a : tensor<64x256xbf16>) rhs(%a : tensor<64x256xbf16>)

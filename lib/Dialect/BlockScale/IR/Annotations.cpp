@@ -36,6 +36,13 @@ BlockScaleDialect::verifyOperationAttribute(Operation *op,
       return op->emitOpError("expects ")
              << kTileAttr << " = array<i64: m, n, k, stages>, but got "
              << attribute.getValue();
+    // So that no product of them overflows.
+    constexpr int64_t most = 1 << 16;
+    if (llvm::any_of(sizes.asArrayRef(),
+                     [](int64_t size) { return size < 1 || size > most; }))
+      return op->emitOpError("expects ")
+             << kTileAttr << " of sizes from 1 to " << most << ", but got "
+             << attribute.getValue();
     return success();
   }
   if (!isa<StringAttr>(attribute.getValue()))
