@@ -108,6 +108,9 @@ bool Decoder::body(const Function &function,
     if (frame.function == &function)
       return fail("calls '" + function.name +
                   "' recursively, which the simulator does not support");
+  if (++expansions > 1 << 16 || program.code.size() > 1 << 22)
+    return fail("calls expand, in place, to more than 65536 functions or "
+                "4194304 instructions, the simulator's limits");
   Frame frame;
   frame.function = &function;
   frame.formals = std::move(formals);

@@ -162,6 +162,7 @@ private:
 
   const Instruction *instruction = nullptr;
   std::vector<Frame> frames;
+  uint32_t expansions = 0; ///< Of functions where they are called.
   std::map<uint64_t, uint32_t> immediateSlots;
   std::map<std::pair<uint8_t, uint64_t>, uint32_t> specialSlots;
   std::unordered_map<std::string, Binding> globalBindings;

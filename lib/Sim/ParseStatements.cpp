@@ -40,7 +40,7 @@ bool Parser::statement(Function &function, uint32_t scope) {
   if (accept("{")) {
     function.scopes.emplace_back();
     function.scopes.back().parent = scope;
-    return block(function, function.scopes.size() - 1);
+    return nested([&] { return block(function, function.scopes.size() - 1); });
   }
   const Token &token = peek();
   if (token.kind == Token::Name && token.text[0] == '.') {
@@ -113,15 +113,15 @@ bool Parser::list(std::string_view close, std::vector<Operand> &out) {
 bool Parser::operand(Operand &out) {
   if (accept("{")) {
     out.kind = Operand::Vector;
-    return list("}", out.elements);
+    return nested([&] { return list("}", out.elements); });
   }
   if (accept("[")) {
     out.kind = Operand::Address;
-    return list("]", out.elements);
+    return nested([&] { return list("]", out.elements); });
   }
   if (accept("(")) {
     out.kind = Operand::Group;
-    return list(")", out.elements);
+    return nested([&] { return list(")", out.elements); });
   }
   out.negated = accept("!");
   bool minus = accept("-");

@@ -135,6 +135,9 @@ bool Parser::variable(Space space, bool isRegister,
       uint64_t count = 0;
       if (!integer(count) || !expect(">"))
         return false;
+      constexpr uint64_t most = 1 << 20;
+      if (count > most || out.size() + count > most)
+        return beyond(most, "registers of a function");
       for (uint64_t i = 0; i < count; ++i) {
         out.push_back(base);
         out.back().name = variable.name + std::to_string(i);

@@ -35,6 +35,22 @@ private:
               ", but got " + shown(peek());
     return false;
   }
+  /// A limit of this parser, so that hostile text ends in an error.
+  bool beyond(uint64_t limit, const std::string &what) {
+    if (error.empty())
+      error = "line " + std::to_string(peek().line) + ": expects at most " +
+              std::to_string(limit) + " " + what;
+    return false;
+  }
+  /// One pair of braces or brackets further inside.
+  template <typename Body> bool nested(Body body) {
+    constexpr uint32_t most = 1000;
+    if (++depth > most)
+      return beyond(most, "braces and brackets inside each other");
+    bool succeeded = body();
+    --depth;
+    return succeeded;
+  }
   bool expect(std::string_view text) {
     return accept(text) || fail("'" + std::string(text) + "'");
   }
@@ -65,6 +81,7 @@ private:
 
   std::vector<Token> tokens;
   size_t at = 0;
+  uint32_t depth = 0;
   std::string &error;
 };
 

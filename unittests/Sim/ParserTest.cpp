@@ -50,6 +50,30 @@ TEST(Parser, NamesOnceInAScope) {
   EXPECT_EQ(errorOf(".func f();\n.func f()\n{ ret; }\n" + entry), "");
 }
 
+TEST(Parser, LimitsInsteadOfMemoryWithoutEnd) {
+  const std::string registers =
+      "line 7: expects at most 1048576 registers of a function";
+  EXPECT_EQ(inKernel(".reg .b64 %many<18446744073709551615>;"), registers);
+  EXPECT_EQ(inKernel(".reg .b64 %many<1048577>;"), registers);
+  EXPECT_EQ(inKernel(".reg .b64 %a<600000>, %b<600000>;"), registers);
+  std::string open(200000, '{'), close(200000, '}');
+  EXPECT_EQ(inKernel(open + close),
+            "line 7: expects at most 1000 braces and brackets inside each "
+            "other");
+  EXPECT_NE(inKernel("mov.b32 %r0, " + open + close + ";"), "");
+  // 2^30 copies, were they expanded.
+  std::string text = ".func f0()\n{\nret;\n}\n";
+  for (int i = 1; i <= 30; ++i) {
+    std::string call = "call f" + std::to_string(i - 1) + ";\n";
+    text +=
+        ".func f" + std::to_string(i) + "()\n{\n" + call + call + "ret;\n}\n";
+  }
+  std::string error = errorOf(text + ".entry k()\n{\ncall f30;\nret;\n}\n");
+  EXPECT_NE(error.find("calls expand, in place, to more than 65536 functions"),
+            std::string::npos)
+      << error;
+}
+
 TEST(Parser, EntriesOnceInADevice) {
   Device device;
   std::string error;
