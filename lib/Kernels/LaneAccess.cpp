@@ -249,6 +249,15 @@ void kernels::storeScalarCodes(IRValueBuilder &b, ArrayRef<Value> codes,
                           llvm::MaybeAlign(bytes.size()));
 }
 
+Value kernels::sliceLanes(IRValueBuilder &b, Value lanes, int64_t first,
+                          int64_t count) {
+  if (b.lanes(lanes) == count)
+    return lanes;
+  return vector::ExtractStridedSliceOp::create(
+      b.getBuilder(), b.getLoc(), lanes, ArrayRef<int64_t>{first},
+      ArrayRef<int64_t>{count}, ArrayRef<int64_t>{1});
+}
+
 Value kernels::joinLanes(IRValueBuilder &b, ArrayRef<Value> vectors) {
   if (vectors.size() == 1)
     return vectors[0];

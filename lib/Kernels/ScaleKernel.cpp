@@ -43,6 +43,11 @@ void ScaleKernel::emitElements(IRValueBuilder &b, ArrayRef<BlockState> blocks,
   std::pair<Value, Value> seedWords;
   if (target.seed)
     seedWords = loadSeed(b.getBuilder(), b.getLoc(), target.seed);
+  // Random words and codes of more lanes take more registers than a GPU's
+  // thread has.
+  bool inParts =
+      target.seed && format.blockCols > 32 && format.blockCols % 16 == 0;
+  int64_t most = inParts ? 16 : format.blockCols;
   SmallVector<Value> words;
   Value firstIndex;
   for (const BlockState &block : blocks) {
@@ -62,26 +67,33 @@ void ScaleKernel::emitElements(IRValueBuilder &b, ArrayRef<BlockState> blocks,
           Value index = at.add(
               at.mul(at.add(block.rows.firstRow, row), target.paddedCols),
               at.mul(block.blockCol, format.blockCols));
-          std::optional<Value> random;
-          if (target.seed)
-            random = randomLanesAt(b, choice.ops, index, format.blockCols,
-                                   seedWords);
-          Value y = scaledLanes(b, format, x, by, target.byFactor);
-          if (Value packed = choice.ops.packedCodes(b, format.element, y,
-                                                    target.rounding, random)) {
-            if (!block.rows.loaded) {
-              storePackedCodes(b, packed, target.elements, index, width,
-                               target.blockAlignment);
-              return {};
+          Value all;
+          for (int64_t first = 0; first < format.blockCols; first += most) {
+            int64_t lanes = std::min(most, format.blockCols - first);
+            Value from = at.add(index, at.constant(first));
+            int64_t alignment = target.blockAlignment;
+            if (lanes < format.blockCols)
+              alignment = std::min<int64_t>(alignment, most * width / 8);
+            std::optional<Value> random;
+            if (target.seed)
+              random = randomLanesAt(b, choice.ops, from, lanes, seedWords);
+            if (!all)
+              all = scaledLanes(b, format, x, by, target.byFactor);
+            Value y = sliceLanes(b, all, first, lanes);
+            Value packed = choice.ops.packedCodes(b, format.element, y,
+                                                  target.rounding, random);
+            if (!packed) {
+              Value codes = encodeScaled(b, format, y, zero ? *zero : b.i32(0),
+                                         target.rounding, random);
+              storeCodes(b, codes, target.elements, from, width, alignment);
+            } else if (!block.rows.loaded || lanes < format.blockCols) {
+              storePackedCodes(b, packed, target.elements, from, width,
+                               alignment);
+            } else {
+              words.push_back(packed);
+              firstIndex = firstIndex ? firstIndex : index;
             }
-            words.push_back(packed);
-            firstIndex = firstIndex ? firstIndex : index;
-            return {};
           }
-          Value codes = encodeScaled(b, format, y, zero ? *zero : b.i32(0),
-                                     target.rounding, random);
-          storeCodes(b, codes, target.elements, index, width,
-                     target.blockAlignment);
           return {};
         });
   }
@@ -149,12 +161,7 @@ void ScaleKernel::emitGroup(OpBuilder &builder, Location loc, Value item,
                           blocks[0].rows.index, items.groupCols, valid,
                           choice.alignment);
     for (int64_t i = 0; i < count; ++i)
-      blocks[i].rows.loaded =
-          count == 1 ? x
-                     : vector::ExtractStridedSliceOp::create(
-                           builder, loc, x, ArrayRef<int64_t>{i * blockCols},
-                           ArrayRef<int64_t>{blockCols}, ArrayRef<int64_t>{1})
-                           .getResult();
+      blocks[i].rows.loaded = sliceLanes(b, x, i * blockCols, blockCols);
   }
   if (!isInside)
     return storeGroup(builder, loc, blocks);

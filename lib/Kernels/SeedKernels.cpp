@@ -97,11 +97,8 @@ struct LowerRandomSigns : KernelPattern<RandomSignsOp> {
           forRange(builder, loc, begin, end, 1, [&](OpBuilder &inner, Value) {
             IRValueBuilder b(inner, loc);
             auto [low, high] = loadSeed(inner, loc, args[0]);
-            Value lanes = signLanes(b, (count + 3) / 4 * 4, low, high);
-            if (b.lanes(lanes) != count)
-              lanes = vector::ExtractStridedSliceOp::create(
-                  inner, loc, lanes, ArrayRef<int64_t>{0},
-                  ArrayRef<int64_t>{count}, ArrayRef<int64_t>{1});
+            Value lanes = sliceLanes(
+                b, signLanes(b, (count + 3) / 4 * 4, low, high), 0, count);
             auto bytes = VectorType::get({count}, inner.getI8Type());
             Value narrow = arith::TruncIOp::create(inner, loc, bytes, lanes);
             Value zero = arith::ConstantIndexOp::create(inner, loc, 0);

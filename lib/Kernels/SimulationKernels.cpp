@@ -232,10 +232,7 @@ private:
 static Value sumOfSquares(IRValueBuilder &b, Value lanes, int64_t valid) {
   OpBuilder &builder = b.getBuilder();
   Location loc = b.getLoc();
-  if (b.lanes(lanes) != valid)
-    lanes = vector::ExtractStridedSliceOp::create(
-        builder, loc, lanes, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{valid},
-        ArrayRef<int64_t>{1});
+  lanes = sliceLanes(b, lanes, 0, valid);
   Type wideType = withLanesOf(builder.getF64Type(), lanes.getType());
   Value wide = arith::ExtFOp::create(builder, loc, wideType, lanes);
   Value squares = arith::MulFOp::create(builder, loc, wide, wide);

@@ -76,6 +76,9 @@ void storeScalarCode(IRValueBuilder &b, mlir::Value code, mlir::Value buffer,
 void storeScalarCodes(IRValueBuilder &b, llvm::ArrayRef<mlir::Value> codes,
                       mlir::Value buffer, mlir::Value index);
 
+/// `count` lanes from lane `first` on.
+mlir::Value sliceLanes(IRValueBuilder &b, mlir::Value lanes, int64_t first,
+                       int64_t count);
 /// The lanes of vectors of equal length, one after another.
 mlir::Value joinLanes(IRValueBuilder &b, llvm::ArrayRef<mlir::Value> vectors);
 
