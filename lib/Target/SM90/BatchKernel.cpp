@@ -274,17 +274,8 @@ void BatchBody::emit() {
   locate();
   stream.ring(place).begin(code, thread, WeightStream::kFills,
                            /*uses=*/4 * plan.rowGroups);
-  Value multiplying = code.constant(plan.multiplyingThreads());
-  code.branchElse(
-      code.lt(thread, multiplying),
-      [&](ThreadCode &inner) {
-        HopperCode c(inner);
-        consume(c);
-      },
-      [&](ThreadCode &inner) {
-        HopperCode c(inner);
-        stream.copy(c, place, c.sub(thread, multiplying), args, args[4]);
-      });
+  stream.run(code, place, thread, plan.multiplyingThreads(), args,
+             [&](HopperCode &c) { consume(c); });
 }
 
 int64_t sm90::batchSharedBytes(const BatchPlan &plan,

@@ -206,17 +206,8 @@ void DecodeBody::consume(HopperCode &outer) const {
 void DecodeBody::emit() {
   locate();
   stream.ring(place).begin(code, thread, WeightStream::kFills, /*uses=*/4);
-  Value multiplying = code.constant(plan.multiplyingThreads());
-  code.branchElse(
-      code.lt(thread, multiplying),
-      [&](ThreadCode &inner) {
-        HopperCode c(inner);
-        consume(c);
-      },
-      [&](ThreadCode &inner) {
-        HopperCode c(inner);
-        stream.copy(c, place, c.sub(thread, multiplying), args, args[4]);
-      });
+  stream.run(code, place, thread, plan.multiplyingThreads(), args,
+             [&](HopperCode &c) { consume(c); });
 }
 
 int64_t sm90::decodeSharedBytes(const DecodePlan &plan,

@@ -128,3 +128,19 @@ void WeightStream::copyScales(HopperCode outer, const Place &place, Value lane,
   // A block may not end before its copies have landed.
   outer.waitForCopies(0);
 }
+
+void WeightStream::run(HopperCode &code, const Place &place, Value thread,
+                       int64_t multiplying, ValueRange args,
+                       llvm::function_ref<void(HopperCode &)> consume) const {
+  Value first = code.constant(multiplying);
+  code.branchElse(
+      code.lt(thread, first),
+      [&](ThreadCode &inner) {
+        HopperCode c(inner);
+        consume(c);
+      },
+      [&](ThreadCode &inner) {
+        HopperCode c(inner);
+        copy(c, place, c.sub(thread, first), args, args[4]);
+      });
+}

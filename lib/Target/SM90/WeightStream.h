@@ -60,6 +60,12 @@ public:
   void copy(HopperCode &c, const Place &place, mlir::Value thread,
             mlir::ValueRange args, mlir::Value cols) const;
 
+  /// The block's first `multiplying` threads run `consume`, the others copy;
+  /// `args` are the kernel's.
+  void run(HopperCode &c, const Place &place, mlir::Value thread,
+           int64_t multiplying, mlir::ValueRange args,
+           llvm::function_ref<void(HopperCode &)> consume) const;
+
   /// Where the parts of a stage are. Activations: four boxes of 64 elements of
   /// K, each `tokens` rows of 128 bytes. Weights: boxes of 128 bytes of each
   /// row. The scales of a row: `scaleRow` bytes from its column that is the
