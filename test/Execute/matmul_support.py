@@ -195,9 +195,11 @@ def tile_scales(scales):
 
 def matmul_case(target, lhs, rhs, m, n, k, *, seed=0, batch=(), shared=False,
                 dynamic=False, tiled=False, alpha=False, acc=None, epilogue="",
-                out="f32", tile=None, expected_remark=None, scale_top=None):
+                out="f32", tile=None, operands=None, expected_remark=None,
+                scale_top=None):
     """Compares one matmul. Codes of rhs's scales are below `scale_top`. `epilogue`: the text of a region over %acc and its
-    operands, with `operands` of the form [(type, array)] before it."""
+    operands, with `operands` of the form [(type, array)] before it. `tile` and
+    `operands` are the attributes of that name."""
     rng = np.random.default_rng([seed, m, n, k])
     a = Side(rng, "a", lhs, batch, m, k, dynamic, tiled)
     b = Side(rng, "b", rhs, () if shared else batch, n, k, dynamic, tiled,
@@ -222,16 +224,19 @@ def matmul_case(target, lhs, rhs, m, n, k, *, seed=0, batch=(), shared=False,
                       c.astype(np.float16 if acc == "f16" else np.float32))
         text += f"acc(%c : tensor<{dims}x{acc}>) "
     if epilogue:
-        region, operands = epilogue
-        names = [f"%e{i}" for i in range(len(operands))]
-        parameters += [f"{x}: {t}" for x, (t, _) in zip(names, operands)]
-        arrays += [array for _, array in operands]
-        if operands:
+        region, values = epilogue
+        names = [f"%e{i}" for i in range(len(values))]
+        parameters += [f"{x}: {t}" for x, (t, _) in zip(names, values)]
+        arrays += [array for _, array in values]
+        if values:
             text += (f"epilogue({', '.join(names)} : " +
-                     ", ".join(t for t, _ in operands) + ") " + region)
+                     ", ".join(t for t, _ in values) + ") " + region)
         else:
             text += "epilogue " + region
-    attribute = f" {{blockscale.tile = array<i64: {tile}>}}" if tile else ""
+    chosen = [f"blockscale.tile = array<i64: {tile}>"] if tile else []
+    if operands:
+        chosen.append(f'blockscale.operands = "{operands}"')
+    attribute = f" {{{', '.join(chosen)}}}" if chosen else ""
     module = f"""
 func.func @f({', '.join(parameters)}) -> {result} {{
   %y = blockscale.scaled_matmul lhs({a.clause}) rhs({b.clause}) {text}{attribute}

@@ -166,10 +166,7 @@ SmallVector<Value> BatchBody::addStage(HopperCode &c, Value step,
     return words;
   };
 
-  Value tokens = c.shr(c.sharedAddress(stream.tokensAt(c, place, stage)), 4);
-  // 128-byte swizzle: 8 tokens are 1024 bytes.
-  int64_t fixed =
-      int64_t(1) << 16 | int64_t(1024 / 16) << 32 | int64_t(1) << 62;
+  Value tokens = stream.tokensAt(c, place, stage);
   WeightFormat plain = format.plain();
   SmallVector<Value> sums(before), last;
   for (int64_t chunk = 0; chunk < 4; ++chunk) {
@@ -192,12 +189,8 @@ SmallVector<Value> BatchBody::addStage(HopperCode &c, Value step,
         });
     if (chunk && overlaps)
       sums = c.wgmmaWait(sums, 0, last);
-    SmallVector<Value> descriptors;
-    for (int64_t s = 0; s < 4; ++s)
-      descriptors.push_back(
-          c.bor(c.wide(c.add(tokens, chunk * plan.tokens * 8 + 2 * s)),
-                c.constant64(fixed)));
-    sums = c.wgmmaRegisters(sums, plan.tokens, a, descriptors);
+    Value part = c.at(tokens, chunk * plan.tokens * 128);
+    sums = c.wgmmaRegisters(sums, plan.tokens, a, c.descriptors(part, 4));
     last = a;
   }
   sums = c.wgmmaWait(sums, 0, last);

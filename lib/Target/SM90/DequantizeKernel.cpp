@@ -12,7 +12,10 @@ using namespace blockscale::sm90;
 using blockscale::kernels::IndexMath;
 using nvidia::ThreadCode;
 
-static constexpr int64_t kThreads = 256, kBlocksIfSet = 1024;
+/// A thread does some units of eight elements, a block apart: neighbouring
+/// threads read and write neighbouring bytes.
+static constexpr int64_t kThreads = 256, kUnit = 8, kUnits = 4,
+                         kBlocksIfSet = 1024;
 
 /// The four registers of WeightFormat::decodeUnit in the order of memory.
 static SmallVector<Value>
@@ -25,51 +28,65 @@ inMemoryOrder(HopperCode &c, const WeightFormat &format, ArrayRef<Value> unit) {
           c.pairLow(unit[2], unit[3]), c.pairHigh(unit[2], unit[3])};
 }
 
-/// A thread does a run, and others a grid further. Arguments: elements, scales,
-/// rows of a batch, number of runs, result, and maybe a word: nothing happens
-/// if it is zero.
+/// The scale of a unit, as its code.
+static Value scaleOf(HopperCode &c, const WeightFormat &format,
+                     RankedTensorType scalesType, int64_t cols, ValueRange args,
+                     Value unit, Value present) {
+  int64_t perLine = cols / kUnit;
+  Value line = c.div(unit, perLine);
+  Value column = c.div(c.mul(c.rem(unit, perLine), kUnit), format.block());
+  kernels::ScaleAddress address(scalesType);
+  // Batches of a linear layout follow each other without a gap.
+  Value batch = c.constant(0);
+  if (address.isTiled()) {
+    Value rows = c.narrow(args[2]);
+    batch = c.div(line, rows);
+    line = c.rem(line, rows);
+  }
+  Value offset = address.offset(c.builder, c.loc, c.toIndex(batch), args[2],
+                                c.toIndex(line), c.toIndex(column));
+  return c.loadUnsigned(c.at(args[1], c.wideIndex(offset)), 1, present);
+}
+
+/// Arguments: elements, scales, rows of a batch, number of units, result, and
+/// maybe a word: nothing happens if it is zero.
 static void emitBody(HopperCode c, const WeightFormat &format,
                      RankedTensorType scalesType, int64_t cols,
                      ValueRange args) {
-  Value first = c.add(c.mul(c.blockId(), kThreads), c.threadId());
   Value count = c.narrow(args[3]);
   if (args.size() > 5)
     count = c.select(c.eq(c.load(c.i32(), args[5], 4), c.constant(0)),
                      c.constant(0), count);
-  Value step = c.mul(c.gridSize(), kThreads);
-  c.loop(first, count, step, {},
-         [&](ThreadCode &inner, Value item, ValueRange) {
+  constexpr int64_t perBlock = kThreads * kUnits;
+  c.loop(c.mul(c.blockId(), perBlock), count, c.mul(c.gridSize(), perBlock), {},
+         [&](ThreadCode &inner, Value first, ValueRange) {
            HopperCode h(inner);
-           int64_t runs = cols / format.run();
-           Value line = h.div(item, runs);
-           Value k = h.mul(h.rem(item, runs), format.run());
-           Value rows = h.narrow(args[2]);
-           Value offset =
-               kernels::ScaleAddress(scalesType)
-                   .offset(h.builder, h.loc, h.toIndex(h.div(line, rows)),
-                           args[2], h.toIndex(h.rem(line, rows)),
-                           h.toIndex(h.div(k, format.block())));
-           Value yes = arith::ConstantOp::create(h.builder, h.loc,
-                                                 h.builder.getBoolAttr(true));
-           SmallVector<Value> words =
-               h.streamWords(h.at(args[0], h.mul(h.wide(item), 16)), 4, yes);
-           Value scales = h.loadUnsigned(h.at(args[1], h.wideIndex(offset)),
-                                         format.scalesPerRun(), yes);
-           WeightFormat::Multipliers multipliers =
-               format.multipliers(h, scales, format.scalesPerRun());
-           Value out = h.at(args[4], h.mul(h.wide(item), format.run() * 2));
-           for (int64_t unit = 0; unit < format.run() / 8; ++unit)
-             h.storeWords(
-                 inMemoryOrder(h, format,
-                               format.decodeUnit(h, words, unit, multipliers)),
-                 h.at(out, unit * 16));
+           int64_t bytes = kUnit * format.bits() / 8;
+           SmallVector<Value> units, present, scales;
+           SmallVector<SmallVector<Value>> words;
+           for (int64_t i = 0; i < kUnits; ++i) {
+             units.push_back(h.add(h.add(first, i * kThreads), h.threadId()));
+             present.push_back(h.lt(units[i], count));
+             words.push_back(
+                 h.streamWords(h.at(args[0], h.mul(h.wide(units[i]), bytes)),
+                               bytes / 4, present[i]));
+             scales.push_back(scaleOf(h, format, scalesType, cols, args,
+                                      units[i], present[i]));
+           }
+           for (int64_t i = 0; i < kUnits; ++i)
+             h.branch(present[i], [&](ThreadCode &then) {
+               HopperCode w(then);
+               SmallVector<Value> values = format.decodeUnit(
+                   w, words[i], 0, format.multipliers(w, scales[i], 1));
+               w.storeWords(inMemoryOrder(w, format, values),
+                            w.at(args[4], w.mul(w.wide(units[i]), kUnit * 2)));
+             });
            return SmallVector<Value>();
          });
 }
 
 bool sm90::dequantizeSupports(const WeightFormat &format, int64_t cols) {
-  return cols % format.run() == 0 && cols % format.block() == 0 &&
-         cols / format.block() % format.scalesPerRun() == 0;
+  return format.block() % kUnit == 0 && cols % format.block() == 0;
 }
 
 Value sm90::dequantizeToBF16(OpBuilder &builder, Location loc,
@@ -82,11 +99,11 @@ Value sm90::dequantizeToBF16(OpBuilder &builder, Location loc,
   Value lines = math.mul(batch, rows);
   Value result = kernels::allocateFlat(builder, loc, builder.getBF16Type(),
                                        math.mul(lines, cols));
-  Value runs = math.mul(lines, cols / format.run());
+  Value units = math.mul(lines, cols / kUnit);
   Type pointer = ThreadCode::globalPointer(builder.getContext());
   Type index = builder.getIndexType();
   SmallVector<Type> types{pointer, pointer, index, index, pointer};
-  SmallVector<Value> arguments{buffers[0], buffers[1], rows, runs, result};
+  SmallVector<Value> arguments{buffers[0], buffers[1], rows, units, result};
   if (ifSet) {
     types.push_back(pointer);
     arguments.push_back(ifSet);
@@ -100,7 +117,7 @@ Value sm90::dequantizeToBF16(OpBuilder &builder, Location loc,
       types, shape, [&](OpBuilder &inner, Location loc, ValueRange args) {
         emitBody(HopperCode(inner, loc), format, scalesType, cols, args);
       });
-  Value blocks = math.ceilDiv(runs, kThreads);
+  Value blocks = math.ceilDiv(units, kThreads * kUnits);
   // Most likely there is nothing to do: few blocks find out.
   if (ifSet)
     blocks = math.min(blocks, math.constant(kBlocksIfSet));

@@ -9,7 +9,7 @@
 
 namespace blockscale::sm90 {
 
-/// Whether rows of `cols` elements are whole vector loads with their scales.
+/// Whether rows of `cols` elements are whole blocks of whole vectors.
 bool dequantizeSupports(const WeightFormat &format, int64_t cols);
 
 /// Writes the exact bf16 values of `batch` x `rows` x `cols` elements, without

@@ -12,7 +12,7 @@
 #define BLOCKSCALE_LIB_TARGET_SM90_FOLDEDBODY_H
 
 #include "FoldedKernel.h"
-#include "Ring.h"
+#include "OperandTiles.h"
 #include "TileOrder.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -20,24 +20,18 @@
 namespace blockscale::sm90 {
 
 struct FoldedLayout {
-  explicit FoldedLayout(const FoldedPlan &plan) {
-    // The swizzle wants 1024 bytes of alignment: tiles first.
-    offsetB = plan.stages * bytesA;
-    outOffset = offsetB + plan.stages * bytesB;
-    factorsOffset = outOffset + kWarps * outBytes;
+  explicit FoldedLayout(const FoldedPlan &plan)
+      : tiles(FoldedPlan::rows(), FoldedPlan::cols(), plan.stages) {
+    outOffset = tiles.bytes();
+    factorsOffset = outOffset + kWarps * SumsStaging::kBytes;
     barriersOffset = factorsOffset + kWarps * factorBytes;
     sharedBytes = barriersOffset + 2 * plan.stages * 8;
   }
   static constexpr int64_t kWarps = 8; ///< That multiply.
-  static constexpr int64_t bytesA = FoldedPlan::rows() * kFoldedStageK;
-  static constexpr int64_t bytesB = FoldedPlan::cols() * kFoldedStageK;
-  /// A warp's 16 rows of sums on their way to the epilogue: so many columns at
-  /// a time, and floats from row to row that avoid bank conflicts.
-  static constexpr int64_t outCols = 32, outStride = 40;
-  static constexpr int64_t outBytes = 16 * outStride * 4;
   /// A warp's factors: of its 32 rows, then of the tile's columns.
   static constexpr int64_t factorBytes = (32 + FoldedPlan::cols()) * 4;
-  int64_t offsetB, outOffset, factorsOffset, barriersOffset, sharedBytes;
+  OperandTiles tiles;
+  int64_t outOffset, factorsOffset, barriersOffset, sharedBytes;
 };
 
 class FoldedBody {

@@ -54,24 +54,10 @@ void FoldedBody::copyTiles(HopperCode outer) const {
            [&](HopperCode &tileCode, Value row0, Value col0, Value batch,
                ValueRange carried) {
              Value batchB = problem.sharedB ? tileCode.constant(0) : batch;
-             return tileCode.loop(
-                 tileCode.constant(0), tileCode.constant(steps()), 1, carried,
-                 [&](ThreadCode &inner, Value step, ValueRange place) {
-                   HopperCode c(inner);
-                   Value stage = place[0], parity = place[1];
-                   Value barrier = ring().full(c, stage);
-                   c.waitParity(ring().empty(c, stage), parity);
-                   c.expectBytes(barrier,
-                                 FoldedLayout::bytesA + FoldedLayout::bytesB);
-                   Value k = c.mul(step, kFoldedStageK);
-                   c.copyBox(ring().part(c, 0, stage, FoldedLayout::bytesA),
-                             args[0], {k, row0, batch}, barrier);
-                   c.copyBox(ring().part(c, layout.offsetB, stage,
-                                         FoldedLayout::bytesB),
-                             args[1], {k, col0, batchB}, barrier);
-                   RingPlace next = ring().after(c, {stage, parity});
-                   return SmallVector<Value>{next.stage, next.parity};
-                 });
+             return layout.tiles.copy(
+                 tileCode, ring(),
+                 {args[0], args[1], row0, col0, batch, batchB}, steps(),
+                 kFoldedStageK, carried);
            });
 }
 

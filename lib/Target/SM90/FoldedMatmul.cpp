@@ -6,21 +6,11 @@
 
 #include "blockscale/Kernels/HostSide.h"
 
-#include <cmath>
-
 using namespace mlir;
 using namespace blockscale;
 using namespace blockscale::sm90;
 using namespace blockscale::nvidia;
 using blockscale::kernels::IndexMath;
-
-/// Columns of the result assumed where only the run time knows them.
-static constexpr double kUnknownCols = 4096;
-/// Seconds, as measured on an H200: of a tile for each column of K, by either
-/// kernel; of a byte of folding; of the launches around it.
-static constexpr double kTileBF16 = 13.5e-9, kTileE4M3 = 6.6e-9,
-                        kFoldByte = 0.27e-12, kLaunches = 4e-6;
-static constexpr int64_t kMaxRows = 1 << 20;
 
 bool sm90::foldedSupports(const MatmulProblem &problem) {
   for (const MatmulSide *side : {&problem.lhs, &problem.rhs}) {
@@ -31,23 +21,6 @@ bool sm90::foldedSupports(const MatmulProblem &problem) {
       return false;
   }
   return true;
-}
-
-int64_t sm90::foldedRows(const MatmulProblem &problem, const Chip &chip) {
-  double n = problem.staticCols().value_or(kUnknownCols), k = problem.depth;
-  double tilesN = std::ceil(n / FoldedPlan::cols());
-  // With one tile of rows, the bf16 kernel's blocks share K.
-  int64_t rows = 2 * FoldedPlan::rows();
-  for (; rows < kMaxRows; rows += FoldedPlan::rows()) {
-    double tiles = rows / FoldedPlan::rows() * tilesN;
-    double turns = std::ceil(tiles / chip.multiprocessors);
-    // Folding reads a side and writes a byte an element.
-    double bytes = k * (rows * (1 + problem.lhs.storageBits() / 8.0) +
-                        n * (1 + problem.rhs.storageBits() / 8.0));
-    if (turns * k * (kTileBF16 - kTileE4M3) > bytes * kFoldByte + kLaunches)
-      break;
-  }
-  return rows - FoldedPlan::rows() + 1;
 }
 
 static FoldedSide fold(OpBuilder &builder, Location loc,

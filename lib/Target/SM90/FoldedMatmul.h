@@ -15,11 +15,6 @@ inline constexpr llvm::StringLiteral kFoldedOperands = "e4m3";
 /// Whether both sides can be folded to E4M3, as far as formats tell.
 bool foldedSupports(const nvidia::MatmulProblem &problem);
 
-/// The smallest number of rows of A from which on the time that FP8's rate
-/// saves is more than what folding takes.
-int64_t foldedRows(const nvidia::MatmulProblem &problem,
-                   const nvidia::Chip &chip);
-
 /// Folds both sides and multiplies. Returns the words that say which tiles are
 /// left (Misfits), for the kernel that follows.
 mlir::Value generateFolded(mlir::OpBuilder &builder, mlir::Location loc,

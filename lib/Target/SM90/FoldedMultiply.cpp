@@ -13,22 +13,12 @@ using nvidia::ThreadCode;
 /// The product of a stage for one of a warpgroup's two tiles of 64 rows.
 SmallVector<Value> FoldedBody::multiply(HopperCode &c, Value stage,
                                         int64_t half) const {
-  // 128-byte swizzle: 8 rows are 1024 bytes.
-  int64_t fixed =
-      int64_t(1) << 16 | int64_t(1024 / 16) << 32 | int64_t(1) << 62;
-  auto descriptors = [&](Value tile) {
-    Value start = c.shr(c.sharedAddress(tile), 4);
-    SmallVector<Value> steps;
-    for (int64_t step = 0; step < kFoldedStageK / 32; ++step)
-      steps.push_back(
-          c.bor(c.wide(c.add(start, 2 * step)), c.constant64(fixed)));
-    return steps;
-  };
   Value row = c.add(c.mul(c.shr(thread, 7), kHalves * 64), half * 64);
-  Value a = c.at(ring().part(c, 0, stage, FoldedLayout::bytesA),
-                 c.mul(row, kFoldedStageK));
-  Value b = ring().part(c, layout.offsetB, stage, FoldedLayout::bytesB);
-  return c.wgmmaE4M3(FoldedPlan::cols(), descriptors(a), descriptors(b));
+  Value a = c.at(layout.tiles.a(c, ring(), stage),
+                 c.mul(row, OperandTiles::kRowBytes));
+  constexpr int64_t count = OperandTiles::kRowBytes / 32;
+  return c.wgmmaE4M3(FoldedPlan::cols(), c.descriptors(a, count),
+                     c.descriptors(layout.tiles.b(c, ring(), stage), count));
 }
 
 void FoldedBody::consume(HopperCode &outer) const {
@@ -111,46 +101,38 @@ void FoldedBody::store(HopperCode &c, ArrayRef<Value> sums, Value row0,
   MatmulEpilogue::State state =
       epilogue.begin(c, epilogueArgs(), batch, rowsM, rowsN);
   Value lane = c.band(thread, 31);
-  Value area = c.at(c.at(shared, layout.outOffset),
-                    c.mul(c.shr(thread, 5), FoldedLayout::outBytes));
+  SumsStaging staging(c.at(c.at(shared, layout.outOffset),
+                           c.mul(c.shr(thread, 5), SumsStaging::kBytes)),
+                      lane);
   c.waitForCopies(0);
   c.syncWarp();
-  // Registers: (row, col), (row, col + 1), then row + 8; 8 columns further.
   Value row = c.shr(lane, 2), col = c.mul(c.band(lane, 3), 2);
-  Value start = c.add(c.mul(row, FoldedLayout::outStride), col);
   Value factors = warpFactors(c);
   SmallVector<Value> rowFactors;
   for (int64_t i = 0; i < 2 * kHalves; ++i)
     rowFactors.push_back(
         c.load(c.f32(), c.element(factors, c.f32(), c.add(row, i * 8)), 4));
   auto pairType = VectorType::get({2}, c.f32());
-  constexpr int64_t tiles = FoldedLayout::outCols / 8;
   for (int64_t first = 0; first < FoldedPlan::cols();
-       first += FoldedLayout::outCols) {
+       first += SumsStaging::kCols) {
     SmallVector<Value> colFactors;
-    for (int64_t tile = 0; tile < tiles; ++tile) {
+    for (int64_t tile = 0; tile < SumsStaging::kCols / 8; ++tile) {
       Value place =
           c.element(factors, c.f32(), c.add(col, 32 + first + tile * 8));
       llvm::append_range(colFactors, c.unpack(c.load(pairType, place, 8)));
     }
-    for (int64_t half = 0; half < kHalves; ++half) {
-      c.syncWarp(); // The last chunk has been read.
-      for (int64_t tile = 0; tile < tiles; ++tile)
-        for (int64_t high = 0; high < 2; ++high) {
-          SmallVector<Value> pair;
-          for (int64_t i = 0; i < 2; ++i)
-            pair.push_back(times(
-                sums[half * kSums + (first / 8 + tile) * 4 + high * 2 + i],
-                times(rowFactors[half * 2 + high], colFactors[tile * 2 + i])));
-          int64_t offset = high * 8 * FoldedLayout::outStride + tile * 8;
-          c.store(c.pack(pair), c.element(area, c.f32(), c.add(start, offset)),
-                  8);
-        }
-      c.syncWarp();
-      epilogue.emitTile(c, epilogueArgs(), state, area, 16,
-                        FoldedLayout::outCols, FoldedLayout::outStride, 32,
-                        c.add(firstRow(c, row0), half * 64), c.add(col0, first),
-                        lane, /*together=*/4);
-    }
+    for (int64_t half = 0; half < kHalves; ++half)
+      staging.emit(
+          c, epilogue, epilogueArgs(), state,
+          c.add(firstRow(c, row0), half * 64), c.add(col0, first),
+          [&](int64_t tile, int64_t high) {
+            SmallVector<Value> pair;
+            for (int64_t i = 0; i < 2; ++i)
+              pair.push_back(times(
+                  sums[half * kSums + (first / 8 + tile) * 4 + high * 2 + i],
+                  times(rowFactors[half * 2 + high],
+                        colFactors[tile * 2 + i])));
+            return pair;
+          });
   }
 }

@@ -343,6 +343,34 @@ SmallVector<Value> HopperCode::wgmmaRegisters(ArrayRef<Value> accumulators,
   return ptxInPlace(text, accumulators, operands);
 }
 
+SmallVector<Value> HopperCode::descriptors(Value tile, int64_t count) {
+  // Eight rows are 1024 bytes.
+  constexpr int64_t fixed =
+      int64_t(1) << 16 | int64_t(1024 / 16) << 32 | int64_t(1) << 62;
+  Value start = shr(sharedAddress(tile), 4);
+  SmallVector<Value> steps;
+  for (int64_t step = 0; step < count; ++step)
+    steps.push_back(bor(wide(add(start, 2 * step)), constant64(fixed)));
+  return steps;
+}
+
+SmallVector<Value> HopperCode::wgmmaShared(ArrayRef<Value> accumulators,
+                                           int64_t n, ArrayRef<Value> a,
+                                           ArrayRef<Value> b) {
+  size_t count = accumulators.size(); // Operands begin after the tied ones.
+  std::string text = "{ .reg .pred p; setp.eq.b32 p, 0, 0; "
+                     "wgmma.fence.sync.aligned; ";
+  for (size_t step = 0; step < a.size(); ++step)
+    text += "wgmma.mma_async.sync.aligned.m64n" + std::to_string(n) +
+            "k16.f32.bf16.bf16 " + registerList(0, count) + ", $" +
+            std::to_string(2 * count + step) + ", $" +
+            std::to_string(2 * count + a.size() + step) + ", p, 1, 1, 0, 0; ";
+  text += "wgmma.commit_group.sync.aligned; }";
+  SmallVector<Value> operands(a);
+  llvm::append_range(operands, b);
+  return ptxInPlace(text, accumulators, operands);
+}
+
 SmallVector<Value> HopperCode::wgmmaE4M3(int64_t n, ArrayRef<Value> a,
                                          ArrayRef<Value> b) {
   size_t count = n / 2; // Results come first.

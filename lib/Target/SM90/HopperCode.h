@@ -113,6 +113,14 @@ public:
                                           int64_t tokens,
                                           llvm::ArrayRef<Value> a,
                                           llvm::ArrayRef<Value> descriptors);
+  /// The descriptors of `count` steps of 32 bytes along K, from `tile` on: rows
+  /// of 128 bytes with 128-byte swizzle.
+  llvm::SmallVector<Value> descriptors(Value tile, int64_t count);
+  /// Adds the products of m64 x k and n x k tiles of bf16: k16 steps whose
+  /// operands descriptors (i64) tell. Commits them as a group.
+  llvm::SmallVector<Value> wgmmaShared(llvm::ArrayRef<Value> accumulators,
+                                       int64_t n, llvm::ArrayRef<Value> a,
+                                       llvm::ArrayRef<Value> b);
   /// The product of m64 x k and n x k tiles of E4M3 alone, f32: k32 steps whose
   /// operands descriptors (i64) tell. Returns when it is done.
   llvm::SmallVector<Value> wgmmaE4M3(int64_t n, llvm::ArrayRef<Value> a,

@@ -1,10 +1,10 @@
 //===-- PackedMatmul.cpp - Packed weights times bf16 on Hopper ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "DequantizeKernel.h"
 #include "FoldedMatmul.h"
 #include "PackedTiles.h"
 #include "ReorderKernel.h"
 #include "TensorMap.h"
+#include "UnpackedMatmul.h"
 #include "blockscale/Kernels/KernelBuilder.h"
 #include "blockscale/Target/SM90/Schedules.h"
 
@@ -28,9 +28,12 @@ struct PackedMatmul : MatmulSchedule {
   }
   SmallVector<StringRef>
   otherOperands(const MatmulProblem &problem) const override {
+    SmallVector<StringRef> others;
+    if (unpackedSupports(problem))
+      others.push_back(kUnpackedOperands);
     if (foldedSupports(problem))
-      return {kFoldedOperands};
-    return {};
+      others.push_back(kFoldedOperands);
+    return others;
   }
   bool accepts(const MatmulProblem &problem, const Chip &chip,
                const MatmulTile &tile, std::string &why) const override {
@@ -63,48 +66,38 @@ bool PackedMatmul::isSupported(const MatmulProblem &problem,
   if (!weights ||
       !prefillSupports(*weights, problem.depth, rhs.hasTiledScales()))
     return false;
-  if (!lhs.format)
-    return lhs.type.getElementType().isBF16();
-  std::optional<WeightFormat> activations =
-      WeightFormat::get(*lhs.format, /*trueValues=*/true);
-  return activations && dequantizeSupports(*activations, problem.depth);
+  return unpackSupports(lhs, problem.depth);
 }
 
 std::string PackedMatmul::describe(const MatmulProblem &problem,
                                    ArrayRef<MatmulVariant> variants) const {
-  std::string units[3];
+  bool folds = false, unpacks = false, streams = false, decodes = false;
   for (const MatmulVariant &variant : variants) {
     if (isFolded(variant.tile))
-      units[0] = "wgmma.m64k32";
+      folds = true;
+    else if (isUnpacked(variant.tile))
+      unpacks = true;
     else if (variant.tile.m > kDecodeTokens)
-      units[2] = "wgmma.m64k16";
+      streams = true;
     else
-      units[1] = "mma.m16n8k16";
+      decodes = true;
   }
   std::string text;
-  if (!units[0].empty())
-    text = "exact via e4m3 " + units[0] + ", both sides folded";
-  if (units[1].empty() && units[2].empty())
+  if (folds)
+    text = "exact via e4m3 wgmma.m64k32, both sides folded";
+  if (!unpacks && !streams && !decodes)
     return text + ", or where scales spread too far via bf16 wgmma.m64k16";
-  text += (text.empty() ? "exact via bf16 " : ", or via bf16 ") + units[1];
-  if (!units[1].empty() && !units[2].empty())
-    text += " or ";
-  text += units[2] + ", rhs unpacked in registers";
+  text += text.empty() ? "exact via bf16 " : ", or via bf16 ";
+  bool wide = unpacks || streams, packed = streams || decodes;
+  text += decodes ? "mma.m16n8k16" : "";
+  text += decodes && wide ? " or " : "";
+  text += wide ? "wgmma.m64k16" : "";
+  text += packed ? ", rhs unpacked in registers" : ", rhs unpacked before";
+  if (packed && unpacks)
+    text += " or, for many rows, before";
   if (problem.lhs.format)
     text += ", lhs unpacked before";
   return text;
-}
-
-/// The lhs as bf16. `ifSet`: see dequantizeToBF16.
-static Value tokensOf(OpBuilder &builder, Location loc, GPUKernelSet &kernelSet,
-                      const MatmulProblem &problem, Value ifSet = {}) {
-  if (!problem.lhs.format)
-    return problem.lhs.buffers[0];
-  return dequantizeToBF16(
-      builder, loc, kernelSet,
-      *WeightFormat::get(*problem.lhs.format, /*trueValues=*/true),
-      problem.lhs.scalesType, problem.lhs.buffers, problem.batch, problem.rows,
-      problem.depth, ifSet);
 }
 
 void PackedMatmul::generate(OpBuilder &builder, Location loc,
@@ -118,7 +111,9 @@ void PackedMatmul::generate(OpBuilder &builder, Location loc,
     generatePrefill(builder, loc, kernelSet, problem, plan, misfits);
     return;
   }
-  if (isStreamed(tile))
+  if (isUnpacked(tile))
+    generateUnpacked(builder, loc, kernelSet, problem, unpackedPlanOf(tile));
+  else if (isStreamed(tile))
     generateStream(builder, loc, kernelSet, problem, tile);
   else
     generatePrefill(builder, loc, kernelSet, problem, prefillPlanOf(tile));
@@ -156,7 +151,8 @@ void PackedMatmul::generateStream(OpBuilder &builder, Location loc,
   IndexMath math(builder, loc);
   const Chip &chip = kernelSet.getChip();
   StreamProblem streamed = streamProblem(problem);
-  Value activations = tokensOf(builder, loc, kernelSet, problem);
+  Value activations = unpackSide(builder, loc, kernelSet, problem.lhs,
+                                 problem.batch, problem.rows, problem.depth);
   func::FuncOp kernel;
   int64_t depth = problem.depth, split = 1;
   if (tile.m <= kDecodeTokens) {
@@ -195,7 +191,8 @@ void PackedMatmul::generatePrefill(OpBuilder &builder, Location loc,
       prefillKernel(kernelSet, loc, plan, prefill, problem.epilogue);
   SmallVector<Value> arguments =
       tensorMaps(builder, loc, kernelSet, problem,
-                 tokensOf(builder, loc, kernelSet, problem, misfits),
+                 unpackSide(builder, loc, kernelSet, problem.lhs, problem.batch,
+                            problem.rows, problem.depth, misfits),
                  problem.depth, plan.tokens, PrefillPlan::rows(),
                  kStageK * prefill.format.bits() / 8, MapSwizzle::None);
   Value tiles = math.mul(math.mul(math.ceilDiv(problem.rows, plan.tokens),

@@ -3,17 +3,19 @@
 #include "PackedTiles.h"
 #include "FoldedMatmul.h"
 #include "Misfits.h"
+#include "PackedCosts.h"
+#include "UnpackedMatmul.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace blockscale;
 using namespace blockscale::sm90;
 using namespace blockscale::nvidia;
 
-/// Columns of the result assumed where only the run time knows them.
-static constexpr int64_t kUnknownCols = 4096;
 /// Numbers of rows of A that the kernels which stream the weights are made for,
 /// and the most that one block has.
 static constexpr int64_t kStreamRows[] = {8, 16, 32, 64, 128, 256};
@@ -21,6 +23,8 @@ static constexpr int64_t kBatchTokens = 64;
 /// Numbers of rows of A that a tile of the other kernel has; the last one if
 /// only the run time knows the rows.
 static constexpr int64_t kPrefillTokens[] = {128, 256};
+/// Columns of smaller tiles of unpacked operands, where the run time chooses.
+static constexpr int64_t kNarrowCols = 128;
 /// Shared memory and stages that hide the latency of memory.
 static constexpr int64_t kRingBytes = 170 * 1024, kMaxStages = 8;
 /// Blocks of a cluster that every chip runs; clusters of more than two leave
@@ -99,8 +103,21 @@ static MatmulTile tileOf(const FoldedPlan &plan) {
   return {FoldedPlan::rows(), FoldedPlan::cols(), kFoldedStageK, plan.stages,
           kFoldedOperands.str()};
 }
+static MatmulTile tileOf(const UnpackedPlan &plan) {
+  return {UnpackedPlan::rows(), plan.cols, kUnpackedStageK, plan.stages,
+          kUnpackedOperands.str()};
+}
+UnpackedPlan sm90::unpackedPlanOf(const MatmulTile &tile) {
+  UnpackedPlan plan;
+  plan.cols = tile.n;
+  plan.stages = tile.stages;
+  return plan;
+}
 bool sm90::isFolded(const MatmulTile &tile) {
   return tile.operands == kFoldedOperands;
+}
+bool sm90::isUnpacked(const MatmulTile &tile) {
+  return tile.operands == kUnpackedOperands;
 }
 bool sm90::isStreamed(const MatmulTile &tile) { return tile.m <= kBatchTokens; }
 BatchPlan sm90::batchPlanOf(const MatmulTile &tile) {
@@ -140,32 +157,87 @@ SmallVector<MatmulVariant> sm90::packedVariants(const MatmulProblem &problem,
       return {{variants.front().tile, std::nullopt}};
   }
   constexpr int64_t largest = kPrefillTokens[std::size(kPrefillTokens) - 1];
-  bool folds = foldedSupports(problem);
-  if (rows && folds && *rows >= foldedRows(problem, chip))
-    return {{tileOf(FoldedPlan()), std::nullopt}};
-  if (rows) {
-    int64_t tokens = *llvm::find_if(kPrefillTokens, [&](int64_t tokens) {
-      return tokens >= std::min(*rows, largest);
-    });
-    PrefillPlan plan = prefillPlan(problem, chip, tokens, *rows <= tokens);
+  if (rows && *rows <= largest) {
+    int64_t tokens = *llvm::find_if(
+        kPrefillTokens, [&](int64_t tokens) { return tokens >= *rows; });
+    PrefillPlan plan = prefillPlan(problem, chip, tokens, /*oneTile=*/true);
     return {{tileOf(plan), std::nullopt}};
   }
   PrefillPlan many = prefillPlan(problem, chip, largest, /*oneTile=*/false);
+  PackedCosts costs(problem, chip);
+  bool unpacks = unpackedSupports(problem), folds = foldedSupports(problem);
+  if (rows) {
+    MatmulTile best = tileOf(many);
+    double least = costs.prefill(*rows);
+    UnpackedPlan plan = costs.unpackedPlan(*rows);
+    if (double cost = costs.unpacked(*rows, plan); unpacks && cost < least) {
+      least = cost;
+      best = tileOf(plan);
+    }
+    if (folds && costs.folded(*rows) < least)
+      best = tileOf(FoldedPlan());
+    return {{best, std::nullopt}};
+  }
   variants.push_back(
       {tileOf(prefillPlan(problem, chip, largest, /*oneTile=*/true)), largest});
   if (variants.back().tile.text() == tileOf(many).text())
     variants.back().maxRows = std::nullopt;
   else
     variants.push_back({tileOf(many), std::nullopt});
-  if (folds) {
-    variants.back().maxRows = foldedRows(problem, chip) - 1;
-    variants.push_back({tileOf(FoldedPlan()), std::nullopt});
+  // From some number of rows on it pays to prepare the operands.
+  auto from = [&](int64_t rows, const MatmulTile &tile) {
+    variants.back().maxRows = rows - 1;
+    // None are left for the last one.
+    if (variants[variants.size() - 2].maxRows == rows - 1)
+      variants.pop_back();
+    variants.push_back({tile, std::nullopt});
+  };
+  UnpackedPlan wide, narrow;
+  narrow.cols = kNarrowCols;
+  auto prefill = [&](int64_t rows) { return costs.prefill(rows); };
+  auto unpackedWide = [&](int64_t rows) { return costs.unpacked(rows, wide); };
+  auto unpackedNarrow = [&](int64_t rows) {
+    return costs.unpacked(rows, narrow);
+  };
+  auto unpacked = [&](int64_t rows) {
+    return std::min(unpackedWide(rows), unpackedNarrow(rows));
+  };
+  auto packed = [&](int64_t rows) {
+    return unpacks ? std::min(unpacked(rows), prefill(rows)) : prefill(rows);
+  };
+  auto folded = [&](int64_t rows) { return costs.folded(rows); };
+  int64_t end = std::numeric_limits<int64_t>::max();
+  if (folds)
+    end = PackedCosts::firstRows(largest, folded, packed);
+  if (unpacks) {
+    int64_t first = PackedCosts::firstRows(largest, unpacked, prefill);
+    int64_t firstWide =
+        PackedCosts::firstRows(first - 1, unpackedWide, unpackedNarrow);
+    if (first < firstWide && first < end)
+      from(first, tileOf(narrow));
+    if (firstWide < end)
+      from(firstWide, tileOf(wide));
   }
+  if (folds)
+    from(end, tileOf(FoldedPlan()));
   return variants;
 }
 
 bool sm90::packedAccepts(const MatmulProblem &problem, const Chip &chip,
                          const MatmulTile &tile, std::string &why) {
+  if (isUnpacked(tile)) {
+    UnpackedPlan plan = unpackedPlanOf(tile);
+    if (tile.m != UnpackedPlan::rows() || tile.k != kUnpackedStageK ||
+        tile.n < UnpackedPlan::kColsStep || tile.n > 256 ||
+        tile.n % UnpackedPlan::kColsStep || tile.stages < 2 ||
+        unpackedSharedBytes(plan) > chip.sharedBytes)
+      why = "expects m of " + std::to_string(UnpackedPlan::rows()) +
+            ", n a multiple of " + std::to_string(UnpackedPlan::kColsStep) +
+            " up to 256, k of " + std::to_string(kUnpackedStageK) +
+            " and at least 2 stages that fit into " +
+            std::to_string(chip.sharedBytes) + " bytes of shared memory";
+    return why.empty();
+  }
   if (isFolded(tile)) {
     MatmulTile only = tileOf(FoldedPlan());
     if (only.text() != tile.text())

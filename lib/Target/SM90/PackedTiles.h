@@ -3,7 +3,8 @@
 //
 // The tiles of products with packed weights, which tell the kernels apart: up
 // to kDecodeTokens rows of A the decode kernel, up to 64 a tile the batch
-// kernel, above the prefill kernel; or operands folded to E4M3.
+// kernel, above the prefill kernel; or operands unpacked to bf16 or folded to
+// E4M3 before.
 //
 //===----------------------------------------------------------------------===//
 #ifndef BLOCKSCALE_LIB_TARGET_SM90_PACKEDTILES_H
@@ -12,6 +13,7 @@
 #include "BatchKernel.h"
 #include "DecodeKernel.h"
 #include "PrefillKernel.h"
+#include "UnpackedKernel.h"
 
 #include "blockscale/Target/NVIDIA/Matmul.h"
 
@@ -24,12 +26,14 @@ StreamProblem streamProblem(const nvidia::MatmulProblem &problem);
 PrefillProblem prefillProblem(const nvidia::MatmulProblem &problem);
 
 bool isFolded(const nvidia::MatmulTile &tile);
+bool isUnpacked(const nvidia::MatmulTile &tile);
 /// Whether the decode or the batch kernel has the tile.
 bool isStreamed(const nvidia::MatmulTile &tile);
 std::optional<DecodePlan> decodePlan(const nvidia::MatmulProblem &problem,
                                      const nvidia::Chip &chip, int64_t tokens);
 BatchPlan batchPlanOf(const nvidia::MatmulTile &tile);
 PrefillPlan prefillPlanOf(const nvidia::MatmulTile &tile);
+UnpackedPlan unpackedPlanOf(const nvidia::MatmulTile &tile);
 /// The plan for tiles that could not be folded.
 PrefillPlan misfitsPlan(const nvidia::MatmulProblem &problem,
                         const nvidia::Chip &chip);

@@ -60,15 +60,8 @@ SmallVector<Value> PrefillBody::multiply(HopperCode &c, Value stage,
                                          ArrayRef<Value> a,
                                          ArrayRef<Value> sums) const {
   Value tokens = ring().part(c, 0, stage, layout.tokenBytes);
-  Value start = c.shr(c.sharedAddress(tokens), 4);
-  // 128-byte swizzle: 8 tokens are 1024 bytes.
-  int64_t fixed =
-      int64_t(1) << 16 | int64_t(1024 / 16) << 32 | int64_t(1) << 62;
-  SmallVector<Value> descriptors;
-  for (int64_t s = 0; s < kStageK / 16; ++s)
-    descriptors.push_back(
-        c.bor(c.wide(c.add(start, 2 * s)), c.constant64(fixed)));
-  return c.wgmmaRegisters(sums, plan.tokens, a, descriptors);
+  return c.wgmmaRegisters(sums, plan.tokens, a,
+                          c.descriptors(tokens, kStageK / 16));
 }
 
 /// Adds the block's part of K to `sums`; the place after it.

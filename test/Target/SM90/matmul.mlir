@@ -16,7 +16,7 @@
 // CHECK-LABEL: func.func @blockscale_batch(
 // CHECK: wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16
 
-// Many rows: TMA with a tensor map by value, wgmma with A in registers.
+// More rows: TMA with a tensor map by value, wgmma with A in registers.
 // CHECK-LABEL: func.func @blockscale_prefill(%arg0: !llvm.ptr {blockscale.by_value}, %arg1: !llvm.ptr {blockscale.by_value}
 // CHECK-SAME: resident = 1 : i32
 // CHECK: wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16
@@ -51,6 +51,21 @@ func.func @some_rows(%a: tensor<64x8192xbf16>, %b: tensor<8192x8192xf4E2M1FN>, %
 }
 
 // REMARK: remark: scaled_matmul bf16 x mxfp4: exact via bf16 wgmma.m64k16, rhs unpacked in registers, tile 256x128x64
+func.func @more_rows(%a: tensor<300x8192xbf16>, %b: tensor<8192x8192xf4E2M1FN>, %bs: tensor<8192x256xf8E8M0FNU>)
+    -> tensor<300x8192xbf16> {
+  %y = blockscale.scaled_matmul lhs(%a : tensor<300x8192xbf16>)
+      rhs(%b, %bs : tensor<8192x8192xf4E2M1FN>, tensor<8192x256xf8E8M0FNU> as #mxfp4)
+      : tensor<300x8192xbf16>
+  return %y : tensor<300x8192xbf16>
+}
+
+// With many rows it pays to make the weights bf16 first.
+// CHECK-LABEL: func.func @blockscale_dequantize_bf16(
+// CHECK-LABEL: func.func @blockscale_unpacked(%arg0: !llvm.ptr {blockscale.by_value}, %arg1: !llvm.ptr {blockscale.by_value}
+// CHECK-SAME: resident = 1 : i32
+// CHECK: wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16
+
+// REMARK: remark: scaled_matmul bf16 x mxfp4: exact via bf16 wgmma.m64k16, rhs unpacked before, tile 128x256x64 of bf16, 4 stages
 func.func @many_rows(%a: tensor<4096x4096xbf16>, %b: tensor<4096x4096xf4E2M1FN>, %bs: tensor<4096x128xf8E8M0FNU>)
     -> tensor<4096x4096xbf16> {
   %y = blockscale.scaled_matmul lhs(%a : tensor<4096x4096xbf16>)
@@ -59,10 +74,22 @@ func.func @many_rows(%a: tensor<4096x4096xbf16>, %b: tensor<4096x4096xf4E2M1FN>,
   return %y : tensor<4096x4096xbf16>
 }
 
-// REMARK: remark: scaled_matmul nvfp4 x nvfp4: exact via bf16 mma.m16n8k16 or wgmma.m64k16, rhs unpacked in registers, lhs unpacked before
+// Tiles of fewer columns where these fill the chip better: 32 by 16 of them
+// take four turns of 132 multiprocessors, 20 by 16 of 256 columns would take
+// three of more than four fifths as much each.
+// CHECK: wgmma.mma_async.sync.aligned.m64n160k16.f32.bf16.bf16
+// REMARK: remark: scaled_matmul bf16 x nvfp4: {{.*}}, tile 128x160x64 of bf16, 4 stages
+func.func @fewer_columns_many_rows(%a: tensor<2048x8192xbf16>, %b: tensor<5120x8192xf4E2M1FN>,
+                                   %bs: tensor<5120x512xf8E4M3FN>, %bg: tensor<f32>) -> tensor<2048x5120xbf16> {
+  %y = blockscale.scaled_matmul lhs(%a : tensor<2048x8192xbf16>)
+      rhs(%b, %bs, %bg : tensor<5120x8192xf4E2M1FN>, tensor<5120x512xf8E4M3FN>, tensor<f32> as #nvfp4)
+      : tensor<2048x5120xbf16>
+  return %y : tensor<2048x5120xbf16>
+}
+
+// REMARK: remark: scaled_matmul nvfp4 x nvfp4: exact via bf16 mma.m16n8k16 or wgmma.m64k16, rhs unpacked in registers or, for many rows, before, lhs unpacked before
 // REMARK-SAME: up to 8 rows, else tile 16x
-// REMARK-SAME: else tile 256x128x64
-// CHECK: func.func @blockscale_dequantize_bf16(
+// REMARK-SAME: else tile 256x128x128, 4 stages up to 256 rows, else tile 128x128x64 of bf16, 4 stages up to 512 rows, else tile 128x256x64 of bf16, 4 stages
 func.func @both(%a: tensor<?x4096xf4E2M1FN>, %as: tensor<?x256xf8E4M3FN>, %ag: tensor<f32>,
                 %b: tensor<4096x4096xf4E2M1FN>, %bs: tensor<4096x256xf8E4M3FN>, %bg: tensor<f32>) -> tensor<?x4096xbf16> {
   %y = blockscale.scaled_matmul
@@ -82,6 +109,9 @@ func.func @both(%a: tensor<?x4096xf4E2M1FN>, %as: tensor<?x256xf8E4M3FN>, %ag: t
 // CHECK: wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3
 // CHECK: arith.addf
 // CHECK-LABEL: func.func @blockscale_prefill_{{[0-9]+}}(
+// CHECK-LABEL: func.func @many_rows(
+// CHECK: call @blockscale_dequantize_bf16.launch
+// CHECK: call @blockscale_unpacked.launch
 // CHECK-LABEL: func.func @folded(
 // CHECK: call @blockscale_fold.launch
 // CHECK: call @blockscale_fold.launch
@@ -109,7 +139,7 @@ func.func @folded_if_many(%a: tensor<?x4096xf6E2M3FN>, %as: tensor<?x128xf8E8M0F
 }
 
 // Elements of 8 bits leave no room for a second scale.
-// REMARK: remark: scaled_matmul mxfp8_e4m3 x mxfp4: exact via bf16 wgmma.m64k16
+// REMARK: remark: scaled_matmul mxfp8_e4m3 x mxfp4: exact via bf16 wgmma.m64k16, rhs unpacked before, lhs unpacked before
 func.func @not_folded(%a: tensor<4096x4096xf8E4M3FN>, %as: tensor<4096x128xf8E8M0FNU>, %b: tensor<4096x4096xf4E2M1FN>,
                       %bs: tensor<4096x128xf8E8M0FNU>) -> tensor<4096x4096xbf16> {
   %y = blockscale.scaled_matmul lhs(%a, %as : tensor<4096x4096xf8E4M3FN>, tensor<4096x128xf8E8M0FNU> as #blockscale.format<mxfp8_e4m3>)

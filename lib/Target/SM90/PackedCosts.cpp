@@ -1,0 +1,71 @@
+//===-- PackedCosts.cpp - How long kernels for many rows take -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "PackedCosts.h"
+#include "FoldedKernel.h"
+#include "PrefillKernel.h"
+
+#include <cmath>
+
+using namespace blockscale;
+using namespace blockscale::sm90;
+
+/// Seconds of a tile for each column of K.
+static constexpr double kPrefillTile = 13.1e-9, kFoldedTile = 6.6e-9;
+/// The same of a column of the tile, and of what a tile costs whatever its
+/// columns.
+static constexpr double kUnpackedCol = 40e-12, kUnpackedTile = 0.4e-9;
+/// Seconds of a byte that a kernel reads or writes, and of one more launch.
+static constexpr double kByte = 0.27e-12, kLaunch = 2e-6;
+
+PackedCosts::PackedCosts(const nvidia::MatmulProblem &problem,
+                         const nvidia::Chip &chip)
+    : problem(problem), multiprocessors(chip.multiprocessors),
+      cols(problem.staticCols().value_or(kUnknownCols)), k(problem.depth) {}
+
+int64_t PackedCosts::firstRows(int64_t more, Cost fast, Cost slow) {
+  constexpr int64_t step = 128, most = 1 << 20; // A tile's rows.
+  while (more < most && fast(more + step) >= slow(more + step))
+    more += step;
+  return more + 1;
+}
+
+double PackedCosts::tiles(int64_t rows, int64_t tileRows, int64_t tileCols,
+                          double secondsOfK) const {
+  double count =
+      std::ceil(double(rows) / tileRows) * std::ceil(cols / tileCols);
+  return std::ceil(count / multiprocessors) * k * secondsOfK;
+}
+
+double PackedCosts::pass(const nvidia::MatmulSide &side, double rows,
+                         double bytes) const {
+  return rows * k * (side.storageBits() / 8.0 + bytes) * kByte + kLaunch;
+}
+
+double PackedCosts::prefill(int64_t rows) const {
+  double before = problem.lhs.format ? pass(problem.lhs, rows, 2) : 0;
+  return before +
+         tiles(rows, PrefillPlan().tokens, PrefillPlan::rows(), kPrefillTile);
+}
+
+double PackedCosts::unpacked(int64_t rows, const UnpackedPlan &plan) const {
+  double before = problem.lhs.format ? pass(problem.lhs, rows, 2) : 0;
+  return before + pass(problem.rhs, cols, 2) +
+         tiles(rows, UnpackedPlan::rows(), plan.cols,
+               kUnpackedTile + kUnpackedCol * plan.cols);
+}
+
+UnpackedPlan PackedCosts::unpackedPlan(int64_t rows) const {
+  UnpackedPlan best;
+  for (int64_t n = best.cols; n >= 128; n -= UnpackedPlan::kColsStep) {
+    UnpackedPlan plan;
+    plan.cols = n;
+    if (unpacked(rows, plan) < unpacked(rows, best))
+      best = plan;
+  }
+  return best;
+}
+
+double PackedCosts::folded(int64_t rows) const {
+  return pass(problem.lhs, rows, 1) + pass(problem.rhs, cols, 1) +
+         tiles(rows, FoldedPlan::rows(), FoldedPlan::cols(), kFoldedTile);
+}
