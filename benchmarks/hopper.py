@@ -7,15 +7,17 @@
     --only mxfp4_both,nvfp4_weights   only these jobs
     --no-triton       without the Triton peers, which take long to compile
 
-Each row is the median of 9 replays of a CUDA graph of 16 or more calls, over
-input sets that together exceed the L2 cache, in the same process for everyone.
-Every result is compared with float64. `of the floor`: the time that the bytes
+Everything with the same M takes turns in one process, in an order that is drawn
+anew each time, since the card's clock follows its power and temperature. Each
+row is the median of 9 replays of a CUDA graph of 16 or more calls, over input
+sets that together exceed the L2 cache. Every result is compared with float64. `of the floor`: the time that the bytes
 that must be moved (at the bandwidth of a copy) or the multiplications (at
 cuBLAS's rate for many rows: of FP8 where both sides are mxfp4, else of bf16)
 take at least, over the row's time.
 docs/Performance.md has the figures of one card.
 """
 import argparse
+import random
 import re
 import subprocess
 import sys
@@ -111,27 +113,46 @@ class Operand:
         return (elements.view(len(codes), -1, self.block) * s[..., None]).flatten(1)
 
 
-def median(torch, call, inputs):
-    """Microseconds of a call."""
-    for x in inputs:
-        call(*x)
-    torch.cuda.synchronize()
-    rounds = max(1, 16 // len(inputs))
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        for _ in range(rounds):
-            for x in inputs:
-                result = call(*x)
-                del result
-    times = []
-    for _ in range(12):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        graph.replay()
-        end.record()
+class Job:
+    """Calls in a CUDA graph."""
+
+    def __init__(self, torch, call, inputs):
+        self.torch = torch
+        for x in inputs:
+            call(*x)
         torch.cuda.synchronize()
-        times.append(begin.elapsed_time(end) * 1e3 / rounds / len(inputs))
-    return sorted(times[3:])[4]
+        rounds = max(1, 16 // len(inputs))
+        self.calls = rounds * len(inputs)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            for _ in range(rounds):
+                for x in inputs:
+                    result = call(*x)
+                    del result
+        self.times = []
+
+    def replay(self):
+        begin, end = (self.torch.cuda.Event(enable_timing=True)
+                      for _ in range(2))
+        begin.record()
+        self.graph.replay()
+        end.record()
+        self.torch.cuda.synchronize()
+        self.times.append(begin.elapsed_time(end) * 1e3 / self.calls)
+
+    def median(self):
+        """Microseconds of a call. The first replays warm up."""
+        return sorted(self.times[3:])[4]
+
+
+def measure(jobs):
+    """Each is replayed 12 times, in turns."""
+    order = random.Random(0)
+    for _ in range(12):
+        turn = list(jobs)
+        order.shuffle(turn)
+        for job in turn:
+            job.replay()
 
 
 class TritonPeers:
@@ -182,16 +203,15 @@ class TritonPeers:
             x, xs if packed else x, w, s, y, m, n, 2 * w.shape[1], packed)
         return y
 
-    def time(self, torch, x, xs, weights, y, expected):
-        """Text; a peer's failure is a result."""
+    def job(self, torch, x, xs, weights, y, expected):
+        """A Job, or text: a peer's failure is a result."""
         try:
             wrong = difference(self.call(x, xs, weights[0].codes,
                                          weights[0].scales, y), expected)
             if not wrong < 4e-3:
                 return f"is wrong ({wrong:.1e})"
-            us = median(torch, self.call,
-                        [(x, xs, w.codes, w.scales, y) for w in weights])
-            return f"{us:.1f}"
+            return Job(torch, self.call,
+                       [(x, xs, w.codes, w.scales, y) for w in weights])
         except Exception as error:
             return f"fails: {type(error).__name__}"
 
@@ -208,9 +228,10 @@ def run(folder, shapes, options):
     import blockscale
     big = torch.randn(1 << 29, device="cuda", dtype=torch.bfloat16)
     other = torch.empty_like(big)
-    bandwidth = 4 * big.numel() / median(
-        torch, lambda x: torch.neg(x, out=other), [(big,)])
-    del big, other
+    copy = Job(torch, lambda x: torch.neg(x, out=other), [(big,)])
+    measure([copy])
+    bandwidth = 4 * big.numel() / copy.median()
+    del copy, big, other
     print(f"{torch.cuda.get_device_name()}, a copy moves "
           f"{bandwidth / 1e6:.2f} TB/s; microseconds (times cuBLAS bf16)")
     peers = None
@@ -239,15 +260,17 @@ class Shape:
         self.exact = {fmt: w[0].values() for fmt, w in self.weights.items()}
         # Multiplications a microsecond.
         x = self.activations(max(ROWS))
-        work = x.numel() * n
-        self.rates = {"bf16": work / self.bf16(x), "fp8": work / self.fp8(x)}
+        rates = {"bf16": self.bf16(x), "fp8": self.fp8(x)}
+        measure(rates.values())
+        self.rates = {name: x.numel() * n / job.median()
+                      for name, job in rates.items()}
 
     def activations(self, m):
         return self.torch.randn(m, self.k, device="cuda").bfloat16()
 
     def bf16(self, x):
-        return median(self.torch, self.torch.nn.functional.linear,
-                      [(x, p) for p in self.plain])
+        return Job(self.torch, self.torch.nn.functional.linear,
+                   [(x, p) for p in self.plain])
 
     def fp8(self, x):
         torch = self.torch
@@ -257,27 +280,38 @@ class Shape:
             return torch._scaled_mm(a, b.t(), one, one,
                                     out_dtype=torch.bfloat16)
         x = x.to(torch.float8_e4m3fn)
-        return median(torch, multiply, [(x, p) for p in self.eighths])
+        return Job(torch, multiply, [(x, p) for p in self.eighths])
 
     def run(self):
         for m in self.options.rows:
             x = self.activations(m)
             given = {fmt: Operand(self.torch, fmt, m, self.k)
                      for fmt in FORMATS}
-            cublas = self.bf16(x)
-            line = f"{self.n}x{self.k} M={m:5d}  cuBLAS bf16 {cublas:8.1f}"
+            peers = {"cuBLAS bf16": self.bf16(x)}
             if m % 16 == 0:  # Others are refused.
-                line += f", fp8 {self.fp8(x):7.1f}"
-            print(line, flush=True)
-            for fmt in FORMATS:
-                for kind in ("weights", "both", "from_bf16"):
-                    if re.fullmatch(self.options.only, f"{fmt}_{kind}"):
-                        self.job(fmt, kind, m, x, given[fmt], cublas)
+                peers["cuBLASLt fp8"] = self.fp8(x)
             if self.peers:
-                self.triton(x, given["mxfp4"])
+                peers.update(self.triton(x, given["mxfp4"]))
+            ours = {(fmt, kind): self.ours(fmt, kind, x, given[fmt])
+                    for fmt in FORMATS
+                    for kind in ("weights", "both", "from_bf16")
+                    if re.fullmatch(self.options.only, f"{fmt}_{kind}")}
+            measure([job for job in [*peers.values(),
+                                     *(job for job, _ in ours.values())]
+                     if isinstance(job, Job)])
+            cublas = peers["cuBLAS bf16"].median()
+            print(f"{self.n}x{self.k} M={m}")
+            for name, job in peers.items():
+                if isinstance(job, Job):
+                    us = job.median()
+                    job = f"{us:8.1f} ({cublas / us:4.2f})"
+                print(f"  {name:20} {job}")
+            for (fmt, kind), (job, error) in ours.items():
+                self.report(fmt, kind, m, job.median(), cublas, error)
 
-    def job(self, fmt, kind, m, x, given, cublas):
-        torch, n, k = self.torch, self.n, self.k
+    def ours(self, fmt, kind, x, given):
+        """The job and its error."""
+        torch = self.torch
         call = getattr(self.library, f"{fmt}_{kind}")
         first = given.arrays if kind == "both" else [x]
         weights = self.weights[fmt]
@@ -286,29 +320,34 @@ class Shape:
         values = given.values(slice(-256, None)) if kind == "both" \
             else x[-256:].double()
         error = difference(y, values @ self.exact[fmt].T)
+        return Job(torch, call, [(*first, *w.arrays) for w in weights]), error
+
+    def report(self, fmt, kind, m, us, cublas, error):
+        n, k = self.n, self.k
         # From bf16, the quantization's own error is in it.
         limit = 0.2 if kind == "from_bf16" else 4e-3
-        us = median(torch, call, [(*first, *w.arrays) for w in weights])
         packed = 0.5 + 1 / FORMATS[fmt][2]
         size = n * k * packed + 2 * m * n
         size += m * k * (packed if kind == "both" else 2)
         fp8 = fmt == "mxfp4" and kind != "weights"
         floor = max(size / self.bandwidth,
                     m * n * k / self.rates["fp8" if fp8 else "bf16"])
-        print(f"  {fmt + ' ' + kind:18} {us:8.1f} ({cublas / us:4.2f}) "
+        print(f"  {fmt + ' ' + kind:20} {us:8.1f} ({cublas / us:4.2f}) "
               f"{floor / us:4.0%} of the floor, error {error:.1e}"
               f"{'' if error < limit else '  WRONG'}", flush=True)
 
     def triton(self, x, given):
-        y = self.torch.empty(len(x), self.n, device="cuda",
-                             dtype=self.torch.bfloat16)
         weights, exact = self.weights["mxfp4"], self.exact["mxfp4"].T
         last = slice(-256, None)
+        jobs = {}
         for name, a, scales, values in (
                 ("bf16", x, None, x[last].double()),
                 ("mxfp4", given.codes, given.scales, given.values(last))):
-            print(f"  Triton {name} x mxfp4", self.peers.time(
-                self.torch, a, scales, weights, y, values @ exact), flush=True)
+            y = self.torch.empty(len(x), self.n, device="cuda",
+                                 dtype=self.torch.bfloat16)
+            jobs[f"Triton {name} x mxfp4"] = self.peers.job(
+                self.torch, a, scales, weights, y, values @ exact)
+        return jobs
 
 
 def main():

@@ -12,7 +12,7 @@ TEST(RuntimeCAPI, Call) {
   BlockscaleLibrary *library = blockscaleLibraryOpen(path.c_str(), "cpu");
   ASSERT_NE(library, nullptr) << blockscaleRuntimeLastError();
   EXPECT_EQ(std::string(blockscaleLibraryGetManifest(library))
-                .rfind("{\"version\":1,", 0),
+                .rfind("{\"version\":2,", 0),
             0u);
   float matrix[] = {1, 2, 3, 4}, factor = 3;
   const int64_t shape[] = {1, 4};

@@ -211,21 +211,32 @@ bool CUDADevice::launch(GPUModule &module, const KernelLaunch &launch,
              block = static_cast<unsigned>(launch.block),
              sharedBytes = static_cast<unsigned>(launch.sharedBytes);
   const std::string what = "launch kernel '" + std::string(launch.kernel) + "'";
-  if (launch.cluster <= 1)
+  std::array<LaunchAttribute, 2> attributes = {};
+  unsigned count = 0;
+  if (launch.cluster > 1) {
+    if (!driver->launchKernelEx) {
+      error = shownName + ": cannot " + what +
+              " in clusters: the driver (CUDA " + driver->version() +
+              ") is too old; update it to CUDA 11.8";
+      return false;
+    }
+    attributes[count].id = ClusterDimension;
+    attributes[count++].value.clusterDim = {
+        static_cast<unsigned>(launch.cluster), 1, 1};
+  }
+  // An old driver ends the kernel before first, which is as right.
+  if (launch.overlaps && driver->launchKernelEx) {
+    attributes[count].id = ProgrammaticStreamSerialization;
+    attributes[count++].value.allowed = 1;
+  }
+  if (!count)
     return check(driver->launchKernel(function, gridX, gridY, gridZ, block, 1,
                                       1, sharedBytes, stream, launch.params,
                                       /*extra=*/nullptr),
                  what, error);
-  if (!driver->launchKernelEx) {
-    error = shownName + ": cannot " + what + " in clusters: the driver (CUDA " +
-            driver->version() + ") is too old; update it to CUDA 11.8";
-    return false;
-  }
-  LaunchAttribute attribute = {};
-  attribute.id = ClusterDimension;
-  attribute.value.clusterDim = {static_cast<unsigned>(launch.cluster), 1, 1};
-  const LaunchConfig config = {gridX, gridY,       gridZ,  block,      1,
-                               1,     sharedBytes, stream, &attribute, 1};
+  const LaunchConfig config = {
+      gridX, gridY, gridZ, block, 1, 1, sharedBytes, stream, attributes.data(),
+      count};
   return check(driver->launchKernelEx(&config, function, launch.params,
                                       /*extra=*/nullptr),
                what, error);

@@ -72,10 +72,13 @@ struct LaunchAttribute {
     struct {
       unsigned x, y, z;
     } clusterDim;
+    int allowed; ///< programmaticStreamSerializationAllowed
   } value;
 };
 static_assert(sizeof(LaunchAttribute) == 72);
 constexpr int ClusterDimension = 4; ///< CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+/// CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+constexpr int ProgrammaticStreamSerialization = 6;
 
 /// CUlaunchConfig
 struct LaunchConfig {

@@ -31,12 +31,12 @@ GPUCall::GPUCall(GPUDevice &device, GPUModule &module, Stream stream)
   };
   table.launch = [](void *context, const char *kernel, const int64_t grid[3],
                     int32_t blockX, int32_t clusterX, int32_t sharedBytes,
-                    void **params, int64_t numParams) {
+                    int32_t overlaps, void **params, int64_t numParams) {
     GPUCall &call = of(context);
     KernelLaunch launch = {kernel,      {grid[0], grid[1], grid[2]},
                            blockX,      clusterX,
-                           sharedBytes, params,
-                           numParams};
+                           sharedBytes, overlaps != 0,
+                           params,      numParams};
     return call.report(
         call.device.launch(call.module, launch, call.stream, call.lastError));
   };

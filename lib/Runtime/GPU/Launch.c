@@ -62,13 +62,13 @@ void blockscaleGpuFill(uint64_t pointer, int32_t byte, uint64_t bytes) {
 
 void blockscaleGpuLaunch(const char *kernel, int64_t gridX, int64_t gridY,
                          int64_t gridZ, int32_t blockX, int32_t clusterX,
-                         int32_t sharedBytes, void **params,
+                         int32_t sharedBytes, int32_t overlaps, void **params,
                          int64_t numParams) {
   const blockscaleDevice *on = device();
   const int64_t grid[3] = {gridX, gridY, gridZ};
   if (gridX && gridY && gridZ)
     check(on->launch(on->context, kernel, grid, blockX, clusterX, sharedBytes,
-                     params, numParams));
+                     overlaps, params, numParams));
 }
 
 int64_t blockscaleGpuResidentBlocks(const char *kernel, int32_t blockX,

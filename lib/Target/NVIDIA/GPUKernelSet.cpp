@@ -41,6 +41,8 @@ func::FuncOp GPUKernelSet::addKernel(Location loc, StringRef name,
   launch.set("shared", builder.getI32IntegerAttr(shape.sharedBytes));
   if (shape.persistent)
     launch.set("persistent", builder.getUnitAttr());
+  if (shape.overlaps)
+    launch.set("overlaps", builder.getUnitAttr());
   if (shape.resident)
     launch.set("resident", builder.getI32IntegerAttr(shape.resident));
   kernel->setAttr(kLaunchAttr, launch.getDictionary(module.getContext()));

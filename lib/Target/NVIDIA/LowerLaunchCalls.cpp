@@ -38,14 +38,15 @@ static LLVM::LLVMFuncOp declare(ModuleOp module, StringRef name, Type result,
       LLVM::LLVMFunctionType::get(result, arguments));
 }
 
-/// blockscaleGpuLaunch(kernel, x, y, z, block, cluster, shared, params, count)
+/// blockscaleGpuLaunch(kernel, x, y, z, block, cluster, shared, overlaps,
+/// params, count)
 static LLVM::LLVMFuncOp declareLaunch(ModuleOp module) {
   Builder builder(module.getContext());
   Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
   Type pointer = LLVM::LLVMPointerType::get(module.getContext());
   return declare(module, "blockscaleGpuLaunch",
                  LLVM::LLVMVoidType::get(module.getContext()),
-                 {pointer, i64, i64, i64, i32, i32, i32, pointer, i64});
+                 {pointer, i64, i64, i64, i32, i32, i32, i32, pointer, i64});
 }
 
 /// blockscaleGpuResidentBlocks(kernel, block, shared)
@@ -113,6 +114,7 @@ void LowerLaunchCalls::lower(LLVM::LLVMFuncOp launcher, DictionaryAttr shape) {
                        ValueRange{kernel, gridX, entry->getArgument(1),
                                   entry->getArgument(2), shapeValue("block"),
                                   shapeValue("cluster"), shapeValue("shared"),
+                                  integer(shape.contains("overlaps"), 32),
                                   addresses, integer(params.size(), 64)});
   LLVM::ReturnOp::create(builder, loc, ValueRange());
 }

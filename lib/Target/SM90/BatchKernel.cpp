@@ -334,6 +334,7 @@ func::FuncOp sm90::batchKernel(nvidia::GPUKernelSet &kernelSet, Location loc,
   nvidia::LaunchShape shape;
   shape.threads = static_cast<int32_t>(plan.threads());
   shape.cluster = static_cast<int32_t>(plan.split);
+  shape.overlaps = problem.tokensFollow;
   shape.sharedBytes = static_cast<int32_t>(batchSharedBytes(plan, problem));
   return kernelSet.getOrCreateRaw(
       loc, "blockscale_batch", key, types, shape,

@@ -32,19 +32,18 @@ inMemoryOrder(HopperCode &c, const WeightFormat &format, ArrayRef<Value> unit) {
 static Value scaleOf(HopperCode &c, const WeightFormat &format,
                      RankedTensorType scalesType, int64_t cols, ValueRange args,
                      Value unit, Value present) {
-  int64_t perLine = cols / kUnit;
-  Value line = c.div(unit, perLine);
-  Value column = c.div(c.mul(c.rem(unit, perLine), kUnit), format.block());
   kernels::ScaleAddress address(scalesType);
-  // Batches of a linear layout follow each other without a gap.
-  Value batch = c.constant(0);
-  if (address.isTiled()) {
-    Value rows = c.narrow(args[2]);
-    batch = c.div(line, rows);
-    line = c.rem(line, rows);
+  // Blocks are whole and rows follow each other without a gap: so do scales.
+  if (!address.isTiled()) {
+    Value block = c.div(unit, format.block() / kUnit);
+    return c.loadUnsigned(c.at(args[1], c.wide(block)), 1, present);
   }
-  Value offset = address.offset(c.builder, c.loc, c.toIndex(batch), args[2],
-                                c.toIndex(line), c.toIndex(column));
+  int64_t perLine = cols / kUnit;
+  Value line = c.div(unit, perLine), rows = c.narrow(args[2]);
+  Value column = c.div(c.rem(unit, perLine), format.block() / kUnit);
+  Value offset =
+      address.offset(c.builder, c.loc, c.toIndex(c.div(line, rows)), args[2],
+                     c.toIndex(c.rem(line, rows)), c.toIndex(column));
   return c.loadUnsigned(c.at(args[1], c.wideIndex(offset)), 1, present);
 }
 

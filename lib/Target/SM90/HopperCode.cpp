@@ -398,6 +398,11 @@ SmallVector<Value> HopperCode::wgmmaWait(ArrayRef<Value> accumulators,
                     accumulators, inUse);
 }
 
+void HopperCode::awaitPrevious() { ptx("griddepcontrol.wait;", {}, {}); }
+void HopperCode::releaseNext() {
+  ptx("griddepcontrol.launch_dependents;", {}, {});
+}
+
 void HopperCode::registers(int64_t count, bool increase) {
   ptx(std::string("setmaxnreg.") + (increase ? "inc" : "dec") +
           ".sync.aligned.u32 " + std::to_string(count) + ";",

@@ -82,6 +82,12 @@ public:
   llvm::SmallVector<Value> mma(llvm::ArrayRef<Value> a, llvm::ArrayRef<Value> b,
                                llvm::ArrayRef<Value> c);
 
+  /// In a kernel that overlaps: waits until the kernel before has ended and
+  /// its results are there.
+  void awaitPrevious();
+  /// Lets such a kernel start, once every block has called it or ended.
+  void releaseNext();
+
   // Clusters.
   Value clusterRank();
   void clusterBarrier();

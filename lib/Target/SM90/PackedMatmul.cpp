@@ -165,6 +165,7 @@ void PackedMatmul::generateStream(OpBuilder &builder, Location loc,
         reorderActivations(builder, loc, kernelSet, streamed.format,
                            activations, problem.batch, problem.rows, depth);
     depth = llvm::alignTo(depth, kReorderedK);
+    streamed.tokensFollow = true;
     kernel = batchKernel(kernelSet, loc, plan, streamed, problem.epilogue);
   }
   SmallVector<Value> arguments =

@@ -21,6 +21,7 @@ static constexpr int64_t kThreads = 256;
 /// activations, rows of all batches, the result.
 static void emitBody(HopperCode c, const WeightFormat &weights, int64_t cols,
                      ValueRange args) {
+  c.releaseNext();
   int64_t blocks = llvm::divideCeil(cols, kReorderedK);
   Value item = c.add(c.mul(c.blockId(), kThreads), c.threadId());
   Value count = c.mul(c.narrow(args[1]), blocks * 8);

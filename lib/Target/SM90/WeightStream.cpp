@@ -61,29 +61,51 @@ void WeightStream::copyBoxes(HopperCode outer, const Place &place,
                              ValueRange args) const {
   Ring ring = this->ring(place);
   Value weightBatch = problem.sharedWeights ? outer.constant(0) : place.batch;
+  auto copyWeights = [&](HopperCode &c, Value step, Value stage) {
+    Value barrier = ring.full(c, stage);
+    c.expectBytes(barrier, tokenBytes + weightBytes);
+    for (int64_t box = 0; box < weightBoxes; ++box)
+      c.copyBox(c.at(weightsAt(c, place, stage), box * rows * 128), args[1],
+                {c.add(c.mul(step, weightBoxes * 128), box * 128),
+                 place.firstRow, weightBatch},
+                barrier);
+  };
+  // Weights that stages have room for need not wait for the activations.
+  Value early = place.firstStep;
+  if (problem.tokensFollow) {
+    early = outer.min(outer.add(place.firstStep, stages), place.endStep);
+    outer.loop(place.firstStep, early, 1, {},
+               [&](ThreadCode &inner, Value step, ValueRange) {
+                 HopperCode c(inner);
+                 copyWeights(c, step, c.sub(step, place.firstStep));
+                 return SmallVector<Value>();
+               });
+    outer.awaitPrevious();
+  }
   // The stages are empty at first: the first wait must not block.
-  outer.loop(
-      place.firstStep, place.endStep, 1, {outer.constant(0), outer.constant(1)},
-      [&](ThreadCode &inner, Value step, ValueRange carried) {
-        HopperCode c(inner);
-        Value stage = carried[0], parity = carried[1];
-        Value barrier = ring.full(c, stage);
-        c.waitParity(ring.empty(c, stage), parity);
-        c.expectBytes(barrier, tokenBytes + weightBytes);
-        for (int64_t box = 0; box < weightBoxes; ++box)
-          c.copyBox(c.at(weightsAt(c, place, stage), box * rows * 128), args[1],
-                    {c.add(c.mul(step, weightBoxes * 128), box * 128),
-                     place.firstRow, weightBatch},
-                    barrier);
-        for (int64_t box = 0; box < kStreamK / 64; ++box)
-          c.copyBox(c.at(tokensAt(c, place, stage), box * tokens * 128),
-                    args[0],
-                    {c.add(c.mul(step, kStreamK), box * 64), place.firstToken,
-                     place.batch},
-                    barrier);
-        RingPlace next = ring.after(c, {stage, parity});
-        return SmallVector<Value>{next.stage, next.parity};
-      });
+  outer.loop(place.firstStep, place.endStep, 1,
+             {outer.constant(0), outer.constant(1)},
+             [&](ThreadCode &inner, Value step, ValueRange carried) {
+               HopperCode c(inner);
+               Value stage = carried[0], parity = carried[1];
+               auto fill = [&](ThreadCode &code) {
+                 HopperCode h(code);
+                 h.waitParity(ring.empty(h, stage), parity);
+                 copyWeights(h, step, stage);
+               };
+               if (problem.tokensFollow)
+                 c.branch(c.lt(c.sub(early, c.constant(1)), step), fill);
+               else
+                 fill(c);
+               for (int64_t box = 0; box < kStreamK / 64; ++box)
+                 c.copyBox(c.at(tokensAt(c, place, stage), box * tokens * 128),
+                           args[0],
+                           {c.add(c.mul(step, kStreamK), box * 64),
+                            place.firstToken, place.batch},
+                           ring.full(c, stage));
+               RingPlace next = ring.after(c, {stage, parity});
+               return SmallVector<Value>{next.stage, next.parity};
+             });
 }
 
 /// A warp copies scales, a row for each lane.

@@ -29,6 +29,8 @@ struct StreamProblem {
   int64_t k = 0;
   mlir::RankedTensorType scalesType; ///< Says how the scales lie in memory.
   bool sharedWeights = true;         ///< All batches use the same weights.
+  /// The kernel before writes the activations, and may still do so.
+  bool tokensFollow = false;
 };
 
 class WeightStream {

@@ -10,7 +10,7 @@
 // CHECK:         llvm.store %[[N]], %[[SLOT]]
 // CHECK:         llvm.store %[[SLOT]], %{{.+}} : !llvm.ptr, !llvm.ptr
 // CHECK:         llvm.store %[[MAP]], %{{.+}} : !llvm.ptr, !llvm.ptr
-// CHECK:         llvm.call @blockscaleGpuLaunch(%{{.+}}, %[[X]], %[[Y]], %[[Z]], %{{.+}}, %{{.+}}, %{{.+}}, %[[ADDRESSES]], %{{.+}})
+// CHECK:         llvm.call @blockscaleGpuLaunch(%{{.+}}, %[[X]], %[[Y]], %[[Z]], %{{.+}}, %{{.+}}, %{{.+}}, %[[OVERLAPS:.+]], %[[ADDRESSES]], %{{.+}})
 llvm.func @k.launch(i64, i64, i64, i64, !llvm.ptr {blockscale.by_value})
     attributes {blockscale.launch = {kernel = "k", block = 128 : i32, cluster = 1 : i32, shared = 0 : i32}}
 
@@ -24,6 +24,16 @@ llvm.func @k.launch(i64, i64, i64, i64, !llvm.ptr {blockscale.by_value})
 // CHECK:         llvm.call @blockscaleGpuLaunch(%[[NAME]], %[[BLOCKS]], %[[Y]], %[[Z]],
 llvm.func @k.launch(i64, i64, i64)
     attributes {blockscale.launch = {kernel = "k", block = 128 : i32, cluster = 1 : i32, shared = 0 : i32, persistent}}
+
+// -----
+
+// Blocks may start before the kernel before has ended.
+// CHECK-LABEL: llvm.func internal @k.launch(
+// CHECK:         %[[YES:.+]] = llvm.mlir.constant(1 : i32)
+// CHECK-NEXT:    %[[COUNT:.+]] = llvm.mlir.constant(0 : i64)
+// CHECK-NEXT:    llvm.call @blockscaleGpuLaunch({{.+}}, %[[YES]], %{{.+}}, %[[COUNT]])
+llvm.func @k.launch(i64, i64, i64)
+    attributes {blockscale.launch = {kernel = "k", block = 128 : i32, cluster = 2 : i32, shared = 0 : i32, overlaps}}
 
 // -----
 

@@ -118,7 +118,7 @@ TEST_F(CUDADevice, TensorMapsAndClusters) {
                    "element strides 1 1 interleave 0 swizzle 0 promotion 3 "
                    "fill 0\n"
                    "launch tile grid 2 1 1 block 32 1 1 shared 61568 "
-                   "cluster 2 stream own\n");
+                   "cluster 2 stream own overlaps\n");
 }
 
 TEST_F(CUDADevice, ResidentBlocks) {

@@ -65,7 +65,9 @@ static_assert(
     int(ours::ErrorLogBuffer) == CU_JIT_ERROR_LOG_BUFFER &&
     int(ours::ErrorLogBufferSizeBytes) == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES &&
     int(ours::ReleaseThreshold) == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD &&
-    int(ours::ClusterDimension) == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+    int(ours::ClusterDimension) == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
+    int(ours::ProgrammaticStreamSerialization) ==
+        CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
 
 TEST(DriverABI, Values) {
   ours::PoolProperties properties;
@@ -76,6 +78,8 @@ TEST(DriverABI, Values) {
   const auto &theirs = reinterpret_cast<const CUlaunchAttribute &>(attribute);
   EXPECT_EQ(theirs.value.clusterDim.x, 2u);
   EXPECT_EQ(theirs.value.clusterDim.z, 4u);
+  attribute.value.allowed = 5;
+  EXPECT_EQ(theirs.value.programmaticStreamSerializationAllowed, 5);
   // Functions whose signature is easiest to get wrong.
   EXPECT_EQ(int(CU_TENSOR_MAP_L2_PROMOTION_L2_256B), 3);
 }

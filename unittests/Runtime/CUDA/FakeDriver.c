@@ -319,17 +319,21 @@ typedef struct {
 
 static CUresult runKernel(const CUlaunchConfig *config, const char *kernel,
                           void **params) {
-  unsigned cluster = 1;
-  for (unsigned i = 0; i < config->numAttributes; ++i)
+  unsigned cluster = 1, overlaps = 0;
+  for (unsigned i = 0; i < config->numAttributes; ++i) {
     if (config->attributes[i].id == 4) /* CLUSTER_DIMENSION */
       cluster = config->attributes[i].value[0];
+    if (config->attributes[i].id == 6) /* PROGRAMMATIC_STREAM_SERIALIZATION */
+      overlaps = config->attributes[i].value[0];
+  }
   record("launch %s grid %u %u %u block %u %u %u shared %u cluster %u "
-         "stream %s\n",
+         "stream %s%s\n",
          kernel, config->gridX, config->gridY, config->gridZ, config->blockX,
          config->blockY, config->blockZ, config->sharedBytes, cluster,
          config->stream == NULL           ? "default"
          : config->stream == (void *)0x77 ? "0x77"
-                                          : "own");
+                                          : "own",
+         overlaps ? " overlaps" : "");
   if (strcmp(kernel, "scale_rows") == 0) {
     const float *in = host(*(CUdeviceptr *)params[0]);
     const float factor = *(float *)host(*(CUdeviceptr *)params[1]);

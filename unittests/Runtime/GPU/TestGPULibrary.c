@@ -40,7 +40,7 @@ typedef struct {
 #endif
 
 EXPORT const char blockscale_manifest[] =
-    "{\"version\":1,\"target\":\"" TEST_TARGET "\",\"entries\":["
+    "{\"version\":2,\"target\":\"" TEST_TARGET "\",\"entries\":["
     /* clang-format off */
     ENTRY("scale_rows", MATRIX "," SCALAR, MATRIX) ","
     ENTRY("tile", WIDE, SQUARE) ","
@@ -149,8 +149,8 @@ EXPORT void blockscale_entry_scale_rows(void **args) {
   Memref2 result = newMatrix(in->sizes[0], 4);
   uint32_t count = (uint32_t)in->sizes[0] * 4;
   void *params[] = {&in->aligned, &factor->aligned, &result.aligned, &count};
-  blockscaleGpuLaunch("scale_rows", (count + 31) / 32, 1, 1, 32, 1, 0, params,
-                      4);
+  blockscaleGpuLaunch("scale_rows", (count + 31) / 32, 1, 1, 32, 1, 0, 0,
+                      params, 4);
   *(Memref2 *)args[0] = result;
 }
 
@@ -166,7 +166,7 @@ EXPORT void blockscale_entry_tile(void **args) {
   blockscaleGpuTensorMap(map, (uint64_t)in->aligned, Float32, 2, sizes,
                          strideBytes, box, NoSwizzle);
   void *params[] = {map, &result.aligned};
-  blockscaleGpuLaunch("tile", 2, 1, 1, 32, 2, 61568, params, 2);
+  blockscaleGpuLaunch("tile", 2, 1, 1, 32, 2, 61568, 1, params, 2);
   *(Memref2 *)args[0] = result;
 }
 
@@ -196,13 +196,14 @@ EXPORT void blockscale_entry_too_large(void **args) {
 
 EXPORT void blockscale_entry_no_kernel(void **args) {
   (void)args;
-  blockscaleGpuLaunch("absent", 0, 1, 1, 32, 1, 0, NULL, 0); /* Does nothing. */
-  blockscaleGpuLaunch("absent", 1, 1, 1, 32, 1, 0, NULL, 0);
+  blockscaleGpuLaunch("absent", 0, 1, 1, 32, 1, 0, 0, NULL,
+                      0); /* Does nothing. */
+  blockscaleGpuLaunch("absent", 1, 1, 1, 32, 1, 0, 0, NULL, 0);
 }
 
 EXPORT void blockscale_entry_wide_grid(void **args) {
   (void)args;
-  blockscaleGpuLaunch("scale_rows", 1, 65536, 1, 32, 1, 0, NULL, 0);
+  blockscaleGpuLaunch("scale_rows", 1, 65536, 1, 32, 1, 0, 0, NULL, 0);
 }
 
 EXPORT void blockscale_entry_unwritten(void **args) {

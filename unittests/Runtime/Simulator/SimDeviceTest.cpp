@@ -42,7 +42,7 @@ protected:
     void *params[] = {&memory, &value};
     return module &&
            gpu->launch(*module,
-                       {"store", {1, 1, 1}, 1, 1, 0, params, numParams},
+                       {"store", {1, 1, 1}, 1, 1, 0, false, params, numParams},
                        nullptr, error);
   }
 

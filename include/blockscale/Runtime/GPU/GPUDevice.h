@@ -29,6 +29,8 @@ struct KernelLaunch {
   const char *kernel;
   std::array<int64_t, 3> grid;
   int32_t block, cluster, sharedBytes;
+  /// It may start before the kernel before it has ended, and waits itself.
+  bool overlaps;
   void **params; ///< Each points to the value of a parameter.
   int64_t numParams;
 };

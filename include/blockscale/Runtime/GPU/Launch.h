@@ -30,7 +30,8 @@ typedef struct blockscaleDevice {
                       uint64_t bytes);
   const char *(*launch)(void *context, const char *kernel,
                         const int64_t grid[3], int32_t blockX, int32_t clusterX,
-                        int32_t sharedBytes, void **params, int64_t numParams);
+                        int32_t sharedBytes, int32_t overlaps, void **params,
+                        int64_t numParams);
   const char *(*residentBlocks)(void *context, const char *kernel,
                                 int32_t blockX, int32_t sharedBytes,
                                 int64_t *blocks);
@@ -54,10 +55,13 @@ void _mlir_memref_to_llvm_free(void *pointer); /* null is allowed */
 void blockscaleGpuFill(uint64_t pointer, int32_t byte, uint64_t bytes);
 
 /* Enqueues a kernel of the library's module. params[i] points to the value of
- * parameter i. A grid with a zero extent is nothing to do. */
+ * parameter i. A grid with a zero extent is nothing to do. `overlaps`, if not
+ * zero: its blocks may start before the kernel enqueued before it has ended,
+ * for whose results they wait themselves (griddepcontrol.wait). */
 void blockscaleGpuLaunch(const char *kernel, int64_t gridX, int64_t gridY,
                          int64_t gridZ, int32_t blockX, int32_t clusterX,
-                         int32_t sharedBytes, void **params, int64_t numParams);
+                         int32_t sharedBytes, int32_t overlaps, void **params,
+                         int64_t numParams);
 
 /* How many blocks of a kernel the whole device runs at the same time, at least
  * 1: the grid of a kernel whose blocks loop over the work. */

@@ -24,6 +24,10 @@ struct LaunchShape {
   /// Blocks loop over the work: of the grid's x extent, which counts the work,
   /// as many start as the device runs at a time.
   bool persistent = false;
+  /// Blocks may start before the kernel before it has ended, as soon as all of
+  /// its blocks have let them (releaseNext) or ended; they wait for its results
+  /// (awaitPrevious) before they read these or write anything.
+  bool overlaps = false;
   /// Blocks that a multiprocessor is to hold at a time: ptxas gives a thread as
   /// many registers as that allows. 0: it guesses.
   int32_t resident = 0;

@@ -34,7 +34,9 @@ def LowerLaunchCallsPass
     Runs on the LLVM dialect of the host. A declaration with
     `blockscale.launch = {kernel, block, cluster, shared}` whose arguments are
     the grid's extents and the kernel's parameters gets a body that calls
-    `blockscaleGpuLaunch` (docs/Runtime.md). An argument with
+    `blockscaleGpuLaunch` (docs/Runtime.md). With `persistent` beside these,
+    as many blocks start as the device runs at a time; with `overlaps`, they may
+    start before the kernel before has ended. An argument with
     `blockscale.by_value` is the address of a value passed by copy: a tensor map.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
