@@ -194,7 +194,7 @@ SmallVector<Value> BatchBody::addStage(HopperCode &c, Value step,
     last = a;
   }
   sums = c.wgmmaWait(sums, 0, last);
-  ring.release(c, thread, stage);
+  ring.release(c, stage);
   return sums;
 }
 
@@ -266,7 +266,8 @@ void BatchBody::consume(HopperCode &outer) const {
 void BatchBody::emit() {
   locate();
   stream.ring(place).begin(code, thread, WeightStream::kFills,
-                           /*uses=*/4 * plan.rowGroups);
+                           /*uses=*/plan.multiplyingThreads() /
+                               BatchPlan::kGroups);
   stream.run(code, place, thread, plan.multiplyingThreads(), args,
              [&](HopperCode &c) { consume(c); });
 }

@@ -194,7 +194,7 @@ void DecodeBody::consume(HopperCode &outer) const {
               HopperCode h(otherwise);
               return multiply(h, plain, stage, codes, b, sums);
             });
-        stream.ring(place).release(c, thread, stage);
+        stream.ring(place).release(c, stage);
         return sums;
       });
   outer.namedBarrier(1, plan.multiplyingThreads()); // Stages have been read.
@@ -205,7 +205,8 @@ void DecodeBody::consume(HopperCode &outer) const {
 
 void DecodeBody::emit() {
   locate();
-  stream.ring(place).begin(code, thread, WeightStream::kFills, /*uses=*/4);
+  stream.ring(place).begin(code, thread, WeightStream::kFills,
+                           /*uses=*/plan.multiplyingThreads() / plan.groups);
   stream.run(code, place, thread, plan.multiplyingThreads(), args,
              [&](HopperCode &c) { consume(c); });
 }
@@ -237,6 +238,7 @@ func::FuncOp sm90::decodeKernel(nvidia::GPUKernelSet &kernelSet, Location loc,
   nvidia::LaunchShape shape;
   shape.threads = static_cast<int32_t>(plan.threads());
   shape.sharedBytes = static_cast<int32_t>(decodeSharedBytes(plan, problem));
+  shape.resident = 1; // Else ptxas spills to have room for another.
   return kernelSet.getOrCreateRaw(
       loc, "blockscale_decode", key, types, shape,
       [&](OpBuilder &builder, Location loc, ValueRange args) {

@@ -16,7 +16,7 @@ void FoldedBody::emit() {
   rowsM = code.narrow(args[5]);
   rowsN = code.narrow(args[6]);
   batches = code.narrow(args[7]);
-  ring().begin(code, thread, /*fills=*/1, /*uses=*/FoldedLayout::kWarps);
+  ring().begin(code, thread, /*fills=*/1, /*uses=*/kConsumers);
   splitRoles(
       code, thread, kConsumers, kCopyRegisters,
       [&](HopperCode &c) { consume(c); },

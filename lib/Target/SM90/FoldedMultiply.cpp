@@ -39,7 +39,7 @@ void FoldedBody::consume(HopperCode &outer) const {
                    for (int64_t half = 0; half < kHalves; ++half) {
                      SmallVector<Value> more = multiply(c, place.stage, half);
                      if (half == kHalves - 1)
-                       ring().release(c, thread, place.stage);
+                       ring().release(c, place.stage);
                      for (int64_t i = 0; i < kSums; ++i) {
                        Value &sum = sums[half * kSums + i];
                        sum = arith::AddFOp::create(c.builder, c.loc, sum,

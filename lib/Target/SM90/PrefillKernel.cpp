@@ -21,7 +21,7 @@ void PrefillBody::emit() {
   endStep =
       code.min(code.add(firstStep, stepsPerBlock()), code.constant(steps()));
   // One thread announces bytes, 32 lanes their copies of scales.
-  ring().begin(code, thread, /*fills=*/33, /*uses=*/kConsumers / 32);
+  ring().begin(code, thread, /*fills=*/33, /*uses=*/kConsumers);
   // Where its part of K is known at run time only, or scales come for few
   // steps.
   bool tracksMore = plan.split > 1 || layout.scaleRow < 16;

@@ -80,7 +80,7 @@ PrefillPlace PrefillBody::multiplyStages(HopperCode &outer,
                    c.waitParity(ring().full(c, place.stage), place.parity);
                    SmallVector<Value> a = fragments(c, place, step);
                    sums = c.wgmmaWait(multiply(c, place.stage, a, sums), 0);
-                   ring().release(c, thread, place.stage);
+                   ring().release(c, place.stage);
                    llvm::append_range(sums, after(c, place).values());
                    return sums;
                  });

@@ -23,12 +23,8 @@ void Ring::begin(HopperCode &code, Value thread, int64_t fills,
   code.barrier();
 }
 
-void Ring::release(HopperCode &c, Value thread, Value stage) const {
-  c.syncWarp(); // Orders what the other lanes read before the arrival of one.
-  c.branch(c.eq(c.band(thread, 31), c.constant(0)), [&](ThreadCode &single) {
-    HopperCode h(single);
-    h.arrive(empty(h, stage));
-  });
+void Ring::release(HopperCode &c, Value stage) const {
+  c.arrive(empty(c, stage));
 }
 
 void sm90::splitRoles(HopperCode &code, Value thread, int64_t consumers,
