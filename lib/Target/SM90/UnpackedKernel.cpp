@@ -77,7 +77,7 @@ void UnpackedBody::emit() {
   rowsM = code.narrow(args[2]);
   rowsN = code.narrow(args[3]);
   batches = code.narrow(args[4]);
-  ring().begin(code, thread, /*fills=*/1, /*uses=*/UnpackedLayout::kWarps);
+  ring().begin(code, thread, /*fills=*/1, /*uses=*/kConsumers);
   splitRoles(
       code, thread, kConsumers, kCopyRegisters,
       [&](HopperCode &c) { consume(c); },
@@ -122,14 +122,14 @@ RingPlace UnpackedBody::multiply(HopperCode &outer, SmallVector<Value> &sums,
         sums = c.wgmmaWait(sums, 1);
         c.branch(c.differs(step, c.constant(0)), [&](ThreadCode &later) {
           HopperCode h(later);
-          ring().release(h, thread, values[numSums() + 2]);
+          ring().release(h, values[numSums() + 2]);
         });
         RingPlace next = ring().after(c, place);
         sums.append({next.stage, next.parity, place.stage});
         return sums;
       });
   sums = outer.wgmmaWait(ArrayRef(carried).take_front(numSums()), 0);
-  ring().release(outer, thread, carried[numSums() + 2]);
+  ring().release(outer, carried[numSums() + 2]);
   return {carried[numSums()], carried[numSums() + 1]};
 }
 
