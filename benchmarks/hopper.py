@@ -9,7 +9,7 @@
 
 Everything with the same M takes turns in one process, in an order that is drawn
 anew each time, since the card's clock follows its power and temperature. Each
-row is the median of 9 replays of a CUDA graph of 16 or more calls, over input
+row is the median of 9 replays of a CUDA graph of about 2 ms or longer, over input
 sets that together exceed the L2 cache. Every result is compared with float64. `of the floor`: the time that the bytes
 that must be moved (at the bandwidth of a copy) or the multiplications (at
 cuBLAS's rate for many rows: of FP8 where both sides are mxfp4, else of bf16)
@@ -116,17 +116,27 @@ class Operand:
 class Job:
     """Calls in a CUDA graph."""
 
+    # Long beside the start of a graph.
+    MICROSECONDS = 2000
+
     def __init__(self, torch, call, inputs):
         self.torch = torch
-        for x in inputs:
+        self.inputs = inputs  # The graph has their addresses.
+        self.capture(call, 1)
+        once = [self.replay() for _ in range(3)][-1] * self.calls
+        rounds = int(self.MICROSECONDS / once)
+        if rounds > 1:
+            self.capture(call, rounds)
+
+    def capture(self, call, rounds):
+        for x in self.inputs:
             call(*x)
-        torch.cuda.synchronize()
-        rounds = max(1, 16 // len(inputs))
-        self.calls = rounds * len(inputs)
-        self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph):
+        self.torch.cuda.synchronize()
+        self.calls = rounds * len(self.inputs)
+        self.graph = self.torch.cuda.CUDAGraph()
+        with self.torch.cuda.graph(self.graph):
             for _ in range(rounds):
-                for x in inputs:
+                for x in self.inputs:
                     result = call(*x)
                     del result
         self.times = []
@@ -139,10 +149,11 @@ class Job:
         end.record()
         self.torch.cuda.synchronize()
         self.times.append(begin.elapsed_time(end) * 1e3 / self.calls)
+        return self.times[-1]
 
     def median(self):
         """Microseconds of a call. The first replays warm up."""
-        return sorted(self.times[3:])[4]
+        return sorted(self.times[-9:])[4]
 
 
 def measure(jobs):
