@@ -10,10 +10,10 @@ using namespace blockscale;
 using namespace blockscale::sm90;
 
 /// Seconds of a tile for each column of K.
-static constexpr double kPrefillTile = 13.1e-9, kFoldedTile = 6.6e-9;
+static constexpr double kPrefillTile = 13.3e-9, kFoldedTile = 6.6e-9;
 /// The same of a column of the tile, and of what a tile costs whatever its
 /// columns.
-static constexpr double kUnpackedCol = 40e-12, kUnpackedTile = 0.4e-9;
+static constexpr double kUnpackedCol = 45e-12, kUnpackedTile = 0.5e-9;
 /// Seconds of a byte that a kernel reads or writes, and of one more launch.
 static constexpr double kByte = 0.27e-12, kLaunch = 2e-6;
 
@@ -21,13 +21,6 @@ PackedCosts::PackedCosts(const nvidia::MatmulProblem &problem,
                          const nvidia::Chip &chip)
     : problem(problem), multiprocessors(chip.multiprocessors),
       cols(problem.staticCols().value_or(kUnknownCols)), k(problem.depth) {}
-
-int64_t PackedCosts::firstRows(int64_t more, Cost fast, Cost slow) {
-  constexpr int64_t step = 128, most = 1 << 20; // A tile's rows.
-  while (more < most && fast(more + step) >= slow(more + step))
-    more += step;
-  return more + 1;
-}
 
 double PackedCosts::tiles(int64_t rows, int64_t tileRows, int64_t tileCols,
                           double secondsOfK) const {
@@ -52,17 +45,6 @@ double PackedCosts::unpacked(int64_t rows, const UnpackedPlan &plan) const {
   return before + pass(problem.rhs, cols, 2) +
          tiles(rows, UnpackedPlan::rows(), plan.cols,
                kUnpackedTile + kUnpackedCol * plan.cols);
-}
-
-UnpackedPlan PackedCosts::unpackedPlan(int64_t rows) const {
-  UnpackedPlan best;
-  for (int64_t n = best.cols; n >= 128; n -= UnpackedPlan::kColsStep) {
-    UnpackedPlan plan;
-    plan.cols = n;
-    if (unpacked(rows, plan) < unpacked(rows, best))
-      best = plan;
-  }
-  return best;
 }
 
 double PackedCosts::folded(int64_t rows) const {

@@ -22,15 +22,8 @@ public:
   double prefill(int64_t rows) const;
   /// B is made bf16 first.
   double unpacked(int64_t rows, const UnpackedPlan &plan) const;
-  /// The plan that takes least.
-  UnpackedPlan unpackedPlan(int64_t rows) const;
   /// Both sides are folded to E4M3 first.
   double folded(int64_t rows) const;
-
-  using Cost = llvm::function_ref<double(int64_t rows)>;
-  /// The smallest number of rows above `more` from which on `fast` takes less
-  /// time than `slow`.
-  static int64_t firstRows(int64_t more, Cost fast, Cost slow);
 
 private:
   double tiles(int64_t rows, int64_t tileRows, int64_t tileCols,

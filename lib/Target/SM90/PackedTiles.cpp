@@ -9,8 +9,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
-#include <limits>
-
 using namespace mlir;
 using namespace blockscale;
 using namespace blockscale::sm90;
@@ -23,7 +21,7 @@ static constexpr int64_t kBatchTokens = 64;
 /// Numbers of rows of A that a tile of the other kernel has; the last one if
 /// only the run time knows the rows.
 static constexpr int64_t kPrefillTokens[] = {128, 256};
-/// Columns of smaller tiles of unpacked operands, where the run time chooses.
+/// Columns of the smallest tiles of unpacked operands.
 static constexpr int64_t kNarrowCols = 128;
 /// Shared memory and stages that hide the latency of memory.
 static constexpr int64_t kRingBytes = 170 * 1024, kMaxStages = 8;
@@ -144,6 +142,71 @@ static std::optional<MatmulTile> streamTile(const MatmulProblem &problem,
   return std::nullopt;
 }
 
+namespace {
+
+/// The kernels for more rows than one tile has.
+class ManyRows {
+public:
+  struct Choice {
+    MatmulTile tile;
+    double seconds;
+  };
+  ManyRows(const MatmulProblem &problem, const Chip &chip,
+           const MatmulTile &prefill)
+      : costs(problem, chip), prefill(prefill),
+        unpacks(unpackedSupports(problem)), folds(foldedSupports(problem)) {}
+
+  /// Of unpacked tiles, those whose columns are `colsStep` apart.
+  Choice fastest(int64_t rows, int64_t colsStep) const {
+    Choice best = {prefill, costs.prefill(rows)};
+    auto consider = [&](const MatmulTile &tile, double seconds) {
+      if (seconds < best.seconds)
+        best = {tile, seconds};
+    };
+    for (int64_t cols = 256; unpacks && cols >= kNarrowCols; cols -= colsStep) {
+      UnpackedPlan plan;
+      plan.cols = cols;
+      consider(tileOf(plan), costs.unpacked(rows, plan));
+    }
+    if (folds)
+      consider(tileOf(FoldedPlan()), costs.folded(rows));
+    return best;
+  }
+  double seconds(const MatmulTile &tile, int64_t rows) const {
+    if (isFolded(tile))
+      return costs.folded(rows);
+    return isUnpacked(tile) ? costs.unpacked(rows, unpackedPlanOf(tile))
+                            : costs.prefill(rows);
+  }
+  /// The kernels for more than `above` rows. What fills the chip with some rows
+  /// may not with others: it goes back and forth, where that is worth it.
+  void append(SmallVectorImpl<MatmulVariant> &variants, int64_t above) const {
+    constexpr int64_t step = 128, most = 2048;
+    size_t first = variants.size();
+    auto from = [&](int64_t rows, const MatmulTile &tile) {
+      if (variants.back().tile.text() == tile.text())
+        return;
+      variants.back().maxRows = rows;
+      variants.push_back({tile, std::nullopt});
+    };
+    for (int64_t rows = above + step; rows <= most; rows += step) {
+      Choice best = fastest(rows, kNarrowCols);
+      if (variants.size() == first ||
+          seconds(variants.back().tile, rows) > kWorthIt * best.seconds)
+        from(rows - step, best.tile);
+    }
+    from(most, fastest(4 * most, kNarrowCols).tile);
+  }
+
+private:
+  static constexpr double kWorthIt = 1.15;
+  PackedCosts costs;
+  MatmulTile prefill;
+  bool unpacks, folds;
+};
+
+} // namespace
+
 SmallVector<MatmulVariant> sm90::packedVariants(const MatmulProblem &problem,
                                                 const Chip &chip) {
   SmallVector<MatmulVariant> variants;
@@ -163,63 +226,13 @@ SmallVector<MatmulVariant> sm90::packedVariants(const MatmulProblem &problem,
     PrefillPlan plan = prefillPlan(problem, chip, tokens, /*oneTile=*/true);
     return {{tileOf(plan), std::nullopt}};
   }
-  PrefillPlan many = prefillPlan(problem, chip, largest, /*oneTile=*/false);
-  PackedCosts costs(problem, chip);
-  bool unpacks = unpackedSupports(problem), folds = foldedSupports(problem);
-  if (rows) {
-    MatmulTile best = tileOf(many);
-    double least = costs.prefill(*rows);
-    UnpackedPlan plan = costs.unpackedPlan(*rows);
-    if (double cost = costs.unpacked(*rows, plan); unpacks && cost < least) {
-      least = cost;
-      best = tileOf(plan);
-    }
-    if (folds && costs.folded(*rows) < least)
-      best = tileOf(FoldedPlan());
-    return {{best, std::nullopt}};
-  }
+  ManyRows many(problem, chip,
+                tileOf(prefillPlan(problem, chip, largest, false)));
+  if (rows)
+    return {{many.fastest(*rows, UnpackedPlan::kColsStep).tile, std::nullopt}};
   variants.push_back(
       {tileOf(prefillPlan(problem, chip, largest, /*oneTile=*/true)), largest});
-  if (variants.back().tile.text() == tileOf(many).text())
-    variants.back().maxRows = std::nullopt;
-  else
-    variants.push_back({tileOf(many), std::nullopt});
-  // From some number of rows on it pays to prepare the operands.
-  auto from = [&](int64_t rows, const MatmulTile &tile) {
-    variants.back().maxRows = rows - 1;
-    // None are left for the last one.
-    if (variants[variants.size() - 2].maxRows == rows - 1)
-      variants.pop_back();
-    variants.push_back({tile, std::nullopt});
-  };
-  UnpackedPlan wide, narrow;
-  narrow.cols = kNarrowCols;
-  auto prefill = [&](int64_t rows) { return costs.prefill(rows); };
-  auto unpackedWide = [&](int64_t rows) { return costs.unpacked(rows, wide); };
-  auto unpackedNarrow = [&](int64_t rows) {
-    return costs.unpacked(rows, narrow);
-  };
-  auto unpacked = [&](int64_t rows) {
-    return std::min(unpackedWide(rows), unpackedNarrow(rows));
-  };
-  auto packed = [&](int64_t rows) {
-    return unpacks ? std::min(unpacked(rows), prefill(rows)) : prefill(rows);
-  };
-  auto folded = [&](int64_t rows) { return costs.folded(rows); };
-  int64_t end = std::numeric_limits<int64_t>::max();
-  if (folds)
-    end = PackedCosts::firstRows(largest, folded, packed);
-  if (unpacks) {
-    int64_t first = PackedCosts::firstRows(largest, unpacked, prefill);
-    int64_t firstWide =
-        PackedCosts::firstRows(first - 1, unpackedWide, unpackedNarrow);
-    if (first < firstWide && first < end)
-      from(first, tileOf(narrow));
-    if (firstWide < end)
-      from(firstWide, tileOf(wide));
-  }
-  if (folds)
-    from(end, tileOf(FoldedPlan()));
+  many.append(variants, largest);
   return variants;
 }
 
