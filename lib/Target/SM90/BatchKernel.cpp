@@ -311,8 +311,9 @@ std::optional<BatchPlan> BatchPlan::choose(int64_t tokens, int64_t tiles,
   if (tiles > 1 && blocks() > chip.multiprocessors)
     return std::nullopt;
   int64_t perBlock = llvm::divideCeil(steps, plan.split);
-  for (plan.stages = std::min(kMaxStages, std::max<int64_t>(2, perBlock));
-       plan.stages > 1; --plan.stages)
+  for (plan.stages = stagesInTurns(
+           std::min(kMaxStages, std::max<int64_t>(2, perBlock)), kGroups);
+       plan.stages > 1; plan.stages -= kGroups)
     if (batchSharedBytes(plan, problem) <= chip.sharedBytes)
       return plan;
   return std::nullopt;

@@ -32,8 +32,9 @@ std::optional<DecodePlan> DecodePlan::choose(int64_t tokens, int64_t n,
   }
   int64_t steps = WeightStream::steps(problem.k);
   plan.groups = std::min(groupsFor(tokens), steps);
-  for (plan.stages = std::min(kMaxStages, std::max<int64_t>(2, steps));
-       plan.stages > 1; --plan.stages)
+  for (plan.stages = stagesInTurns(
+           std::min(kMaxStages, std::max<int64_t>(2, steps)), plan.groups);
+       plan.stages > 1; plan.stages -= plan.groups)
     if (decodeSharedBytes(plan, problem) <= chip.sharedBytes)
       return plan;
   return std::nullopt;

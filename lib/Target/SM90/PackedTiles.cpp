@@ -261,11 +261,12 @@ bool sm90::packedAccepts(const MatmulProblem &problem, const Chip &chip,
     BatchPlan plan = batchPlanOf(tile);
     if (tile.m % 8 || tile.n % 64 || tile.n < 64 || tile.n > 128 ||
         tile.k % kStreamK || !plan.splits(problem.depth) || tile.stages < 2 ||
+        tile.stages % BatchPlan::kGroups ||
         batchSharedBytes(plan, streamProblem(problem)) > chip.sharedBytes)
       why = "expects m a multiple of 8, n of 64 or 128, k of " +
-            std::to_string(kStreamK) + " times blocks that share K, and at " +
-            "least 2 stages that fit into " + std::to_string(chip.sharedBytes) +
-            " bytes of shared memory";
+            std::to_string(kStreamK) + " times blocks that share K, and an " +
+            "even number of stages that fit into " +
+            std::to_string(chip.sharedBytes) + " bytes of shared memory";
     return why.empty();
   }
   if (isStreamed(tile)) {

@@ -16,6 +16,8 @@
 
 #include "mlir/IR/BuiltinTypes.h"
 
+#include "llvm/Support/MathExtras.h"
+
 namespace blockscale::sm90 {
 
 /// Elements of K of a stage: 128 bytes of 4-bit weights of a row.
@@ -32,6 +34,15 @@ struct StreamProblem {
   /// The kernel before writes the activations, and may still do so.
   bool tokensFollow = false;
 };
+
+/// How many stages, given as many as one wants, `groups` of warps can have that
+/// take turns: a multiple of their number. Else a group could reach a stage
+/// whose fill before, another group's, is still on its way (fills may land out
+/// of order), and take that one's phase of the mbarrier, of which only the
+/// parity tells, for its own.
+inline int64_t stagesInTurns(int64_t wanted, int64_t groups) {
+  return llvm::alignTo(wanted, groups);
+}
 
 class WeightStream {
 public:

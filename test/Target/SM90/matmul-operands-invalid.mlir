@@ -30,3 +30,15 @@ func.func @columns(%a: tensor<64x256xbf16>, %b: tensor<64x256xf4E2M1FN>, %bs: te
       {blockscale.tile = array<i64: 128, 72, 64, 4>, blockscale.operands = "bf16"} : tensor<64x64xf32>
   return %y : tensor<64x64xf32>
 }
+
+// -----
+
+// Two groups of warps take turns at the stages: each has stages of its own.
+func.func @odd_stages(%a: tensor<64x512xbf16>, %b: tensor<64x512xf4E2M1FN>, %bs: tensor<64x16xf8E8M0FNU>) -> tensor<64x64xf32> {
+  // expected-error@below {{failed to legalize}}
+  // expected-error@below {{cannot use tile 64x64x256, 3 stages: expects m a multiple of 8, n of 64 or 128, k of 256 times blocks that share K, and an even number of stages that fit into 232448 bytes of shared memory}}
+  %y = blockscale.scaled_matmul lhs(%a : tensor<64x512xbf16>)
+      rhs(%b, %bs : tensor<64x512xf4E2M1FN>, tensor<64x16xf8E8M0FNU> as #blockscale.format<mxfp4>)
+      {blockscale.tile = array<i64: 64, 64, 256, 3>} : tensor<64x64xf32>
+  return %y : tensor<64x64xf32>
+}
