@@ -15,7 +15,12 @@ The learning rate is constant for `steps` steps, then goes down to 0 within a
 fifth as many. Quantization-aware finetuning (QAF) does the second phase with a
 backward pass in 16 bits.
 
-In the second panel one of the 128 features that a block reads is 500 times as
+In the second panel every step sees the same batch, a corpus of few contexts
+that are followed by many letters each. Batches then bring no noise, only
+stochastic rounding does. The rate stays constant for `steps` more steps, save
+where it is said to go down: that would take away the noise, too.
+
+In the third panel one of the 128 features that a block reads is 500 times as
 large, as a few channels of large language models are. Its weights, and their
 learning rate, are as much smaller: without quantization nothing changes.
 
@@ -38,16 +43,16 @@ os.environ.setdefault("BLOCKSCALE_NUM_THREADS", "1")
 import numpy as np  # noqa: E402
 
 from compiled import BUILD, compile_mlir  # noqa: E402
+from words import CONTEXT, LETTERS, Text  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "python"))
 os.environ.setdefault("BLOCKSCALE_RUNTIME_LIBRARY",
                       str(BUILD / "lib" / "libblockscale_runtime.so"))
 import blockscale  # noqa: E402
 
-BATCH, LETTERS, CONTEXT, EMBEDDING, HIDDEN, BLOCKS = 256, 32, 8, 16, 512, 2
+BATCH, EMBEDDING, HIDDEN, BLOCKS = 256, 16, 512, 2
 WIDTH = CONTEXT * EMBEDDING
 RATE, WARMUP = 3e-3, 50
-SPACE, NOISE = 0, 0.3
 OUTLIER = 500
 
 NVFP4 = "#blockscale.format<nvfp4> by #blockscale.scale_rule<two_level>"
@@ -66,23 +71,59 @@ def six(site, gradient):
 QAF = "fp4_all_the_way, backward = plain"
 
 
+class Second(typing.NamedTuple):
+    recipe: str
+    falling: bool  # The rate goes down to 0.
+
+
 class Run(typing.NamedTuple):
     recipe: str
-    second: dict = {}  # Other second phases: their labels and recipes.
-    outliers: bool = False
+    second: dict = {}  # Other second phases than one with this recipe, by label.
 
 
+# What comes before the colon of a label is the setting.
+PLAIN, ONE_BATCH, OUTLIERS = "", "one batch: ", "outlier: "
 RUNS = {
     "bf16": Run("bf16"),
     "te_nvfp4": Run("te_nvfp4"),
-    "fp4_all_the_way": Run("fp4_all_the_way", {"fp4_all_the_way, then QAF": QAF}),
+    "fp4_all_the_way": Run("fp4_all_the_way", {"fp4_all_the_way, then QAF": Second(QAF, True)}),
     "QAF's recipe all along": Run(QAF),
     "nvfp4, gradients nearest": Run(six(NVFP4, "nearest_even")),
     "nvfp4, scales E1M6": Run(six(E1M6, "stochastic")),
-    "outlier: bf16": Run("bf16", outliers=True),
-    "outlier: fp4_all_the_way": Run("fp4_all_the_way", outliers=True),
-    "outlier: scales E1M6": Run(six(E1M6, "stochastic"), outliers=True),
+    "one batch: bf16": Run("bf16", {"one batch: bf16, rate to 0": Second("bf16", True)}),
+    "one batch: fp4_all_the_way": Run("fp4_all_the_way", {
+        "one batch: then QAF": Second(QAF, False),
+        "one batch: rate to 0": Second("fp4_all_the_way", True),
+        "one batch: then QAF, rate to 0": Second(QAF, True)}),
+    "one batch: QAF's recipe": Run(QAF),
+    "one batch: gradients nearest": Run(six(NVFP4, "nearest_even")),
+    "outlier: bf16": Run("bf16"),
+    "outlier: fp4_all_the_way": Run("fp4_all_the_way"),
+    "outlier: scales E1M6": Run(six(E1M6, "stochastic")),
 }
+TITLES = {PLAIN: "Eight letters to the next", ONE_BATCH: "The same batch at each step",
+          OUTLIERS: "One feature times 500"}
+
+
+def setting(label):
+    return "".join(label.rpartition(": ")[:2])
+
+
+def phases(label):
+    """The second phases of a run, by label."""
+    run = RUNS[label]
+    return {label: Second(run.recipe, setting(label) != ONE_BATCH), **run.second}
+
+
+def lengths(label, steps):
+    """Steps of the two phases."""
+    return (steps // 2, steps // 2) if setting(label) == ONE_BATCH else (steps, steps // 5)
+
+
+def baseline(label):
+    return f"{setting(label)}bf16{', rate to 0' if label.endswith('rate to 0') else ''}"
+
+
 LAYERS = [(f"{name}{block}", *extents) for block in range(BLOCKS)
           for name, extents in (("up", (WIDTH, HIDDEN)), ("down", (HIDDEN, WIDTH)))]
 LAYERS.append(("last", WIDTH, LETTERS))
@@ -111,52 +152,7 @@ func.func @{name}_wgrad(%dy: {y}, %x: {x}, %s: tensor<i64>) -> {w} {{
     return str(compile_mlir(text, f"training{RECIPES.index(recipe)}"))
 
 
-RECIPES = list(dict.fromkeys(recipe for run in RUNS.values()
-                             for recipe in (run.recipe, *run.second.values())))
-
-
-class Text:
-    """Words of two to six letters; what follows a letter is known."""
-
-    def __init__(self, seed, words=400):
-        random = np.random.default_rng([1, seed])
-        lengths = random.integers(2, 7, words)
-        self.words = [random.integers(1, LETTERS, n) for n in lengths]
-        self.chance = 1 / np.arange(1, words + 1)
-        self.chance /= self.chance.sum()
-        # The distribution after each beginning of a word.
-        self.after = {}
-        for word, chance in zip(self.words, self.chance):
-            spelled = [*word.tolist(), SPACE]
-            for i, letter in enumerate(spelled):
-                row = self.after.setdefault(tuple(spelled[:i]), np.zeros(LETTERS))
-                row[letter] += chance
-        for row in self.after.values():
-            row /= row.sum()
-
-    def letters(self, random, count):
-        """Running text and the distribution that each letter was drawn from."""
-        letters, truth, prefix = [], [], ()
-        while len(letters) < count:
-            word = self.words[np.searchsorted(self.chance.cumsum(), random.random())]
-            for letter in [*word.tolist(), SPACE]:
-                truth.append(self.after[prefix])
-                letters.append(letter)
-                prefix = () if letter == SPACE else (*prefix, letter)
-        return np.array(letters[:count]), np.array(truth[:count])
-
-    def contexts(self, random, count):
-        """CONTEXT letters each, the next one, and its distribution."""
-        letters, truth = self.letters(random, count + CONTEXT)
-        windows = np.lib.stride_tricks.sliding_window_view(letters, CONTEXT)[:count]
-        order = random.permutation(count)
-        chosen = np.where(random.random(count) < NOISE, random.integers(0, LETTERS, count),
-                          letters[CONTEXT:][order])
-        return windows[order], chosen, self.noisy(truth[CONTEXT:][order])
-
-    @staticmethod
-    def noisy(truth):
-        return (1 - NOISE) * truth + NOISE / LETTERS
+RECIPES = list(dict.fromkeys(phase.recipe for label in RUNS for phase in phases(label).values()))
 
 
 def softmax(logits):
@@ -238,46 +234,59 @@ class Model:
             if name.startswith("up"):
                 change /= self.gains
             self.weights[name] = self.weights[name] - np.float32(rate) * change
+        return logits
 
 
-def divergence(model, library, test, batches=8):
+def divergence(logits, truth):
     """Nats from the text's distribution."""
+    ratio = np.log(truth + 1e-30) - np.log(softmax(np.float64(logits)) + 1e-30)
+    return np.mean(np.sum(truth * ratio, 1))
+
+
+def tested(model, library, test):
     letters, _, truth = test
-    total = 0.0
-    for i in range(batches):
-        some = slice(i * BATCH, (i + 1) * BATCH)
-        logits, _ = model.forward(library, letters[some], np.int64(-1 - i))
-        ratio = np.log(truth[some] + 1e-30) - np.log(softmax(np.float64(logits)) + 1e-30)
-        total += np.mean(np.sum(truth[some] * ratio, 1))
-    return total / batches
+    batches = [slice(i, i + BATCH) for i in range(0, len(letters), BATCH)]
+    return np.mean([divergence(model.forward(library, letters[some], np.int64(-1 - i))[0],
+                               truth[some]) for i, some in enumerate(batches)])
 
 
 def train(job):
-    """The curves of a run, one for each second phase: (step, nats) each."""
+    """The curves of a run, one for each second phase: (step, nats) each, with one
+    batch the mean of the steps since the last point. The entropy of the letters
+    seen. Seconds of processor time."""
     label, seed, steps, libraries = job
-    run, start, text = RUNS[label], time.process_time(), Text(seed)
-    model, more = Model(seed, run.outliers), steps // 5
-    letters, chosen, _ = text.contexts(np.random.default_rng([3, seed]), (steps + more) * BATCH)
+    start, text, outliers = time.process_time(), Text(seed), setting(label) == OUTLIERS
+    model, (steps, more) = Model(seed, outliers), lengths(label, steps)
+    random = np.random.default_rng([3, seed])
+    data = (text.corpus(random, BATCH) if setting(label) == ONE_BATCH else
+            text.contexts(random, (steps + more) * BATCH))
+    size, truth = len(data[0]), data[2]
     test = text.contexts(np.random.default_rng([4, seed]), 8 * BATCH)
 
     def phase(model, recipe, first, last, rate_at, curve):
-        library = blockscale.load(libraries[recipe])
+        library, recent = blockscale.load(libraries[recipe]), []
         for number in range(first, last):
-            some = slice(number * BATCH, (number + 1) * BATCH)
-            model.step(library, letters[some], chosen[some], np.int64(number),
-                       RATE * rate_at(number), number + 1)
+            at = number * BATCH % size
+            letters, chosen, exact = (part[at:at + BATCH] for part in data)
+            logits = model.step(library, letters, chosen, np.int64(number),
+                                RATE * rate_at(number), number + 1)
+            recent.append(divergence(logits, exact))
             if (number + 1) % max(1, steps // 16) == 0 or number + 1 == last:
-                curve.append((number + 1, divergence(model, library, test)))
+                curve.append((number + 1, np.mean(recent) if size == BATCH else
+                              tested(model, library, test)))
+                recent = []
     first, curves = [], {}
-    phase(model, run.recipe, 0, steps, lambda n: min(1, (n + 1) / WARMUP), first)
-    for name, recipe in {label: run.recipe, **run.second}.items():
-        copy = Model(seed, run.outliers)
+    phase(model, RUNS[label].recipe, 0, steps, lambda n: min(1, (n + 1) / WARMUP), first)
+    for name, second in phases(label).items():
+        copy = Model(seed, outliers)
         copy.weights = dict(model.weights)
         copy.moments = {k: (m.copy(), v.copy()) for k, (m, v) in model.moments.items()}
         curves[name] = list(first)
-        phase(copy, recipe, steps, steps + more,
-              lambda n: (1 + np.cos(np.pi * (n - steps) / more)) / 2, curves[name])
-    return label, seed, curves, time.process_time() - start
+        phase(copy, second.recipe, steps, steps + more,
+              lambda n: (1 + np.cos(np.pi * (n - steps) / more)) / 2 if second.falling else 1,
+              curves[name])
+    entropy = -np.mean(np.sum(truth * np.log(truth), 1))
+    return label, seed, curves, entropy, time.process_time() - start
 
 
 def draw(curves, path):
@@ -285,26 +294,28 @@ def draw(curves, path):
     matplotlib.use("Agg")
     from matplotlib import pyplot
     matplotlib.rcParams["svg.hashsalt"] = "blockscale"
-    figure, panels = pyplot.subplots(1, 2, figsize=(11, 5), width_ratios=(3, 2))
-    base = {name: label for label, run in RUNS.items() for name in (label, *run.second)}
+    figure, panels = pyplot.subplots(1, 3, figsize=(15, 5), width_ratios=(3, 3, 2))
+    panels = dict(zip(TITLES, panels))
     colors = {}
     for label, seeds in curves.items():
         steps = [step for step, _ in seeds[0]]
         values = np.array([[nats for _, nats in seed] for seed in seeds])
-        axes = panels[int(RUNS[base[label]].outliers)]
-        style = "-" if label in RUNS else "--"
+        axes, run = panels[setting(label)], next(run for run in RUNS if label in phases(run))
+        digits = 5 if setting(label) == ONE_BATCH else 4
+        style = ("-", "--", ":", "-.")[list(phases(run)).index(label)]
         line, = axes.plot(steps, values.mean(0), linewidth=1.3, linestyle=style,
-                          color=colors.get(base[label]),
-                          label=f"{label}: {values[:, -1].mean():.4f} ({spread(values):.4f})")
-        colors[base[label]] = line.get_color()
+                          color=colors.get(run),
+                          label=f"{label}: {values[:, -1].mean():.{digits}f} ({spread(values):.{digits}f})")
+        colors[run] = line.get_color()
         axes.fill_between(steps, values.min(0), values.max(0), alpha=0.15, color=line.get_color())
-    for axes, title in zip(panels, ("Eight letters to the next", "The same, one feature times 500")):
+    for name, axes in panels.items():
         axes.set_yscale("log")
         axes.set_xlabel("step")
-        axes.set_title(title, fontsize=10)
+        axes.set_title(TITLES[name], fontsize=10)
         axes.grid(True, which="both", alpha=0.25)
         axes.legend(fontsize=7, title=f"mean (deviation) of {len(seeds)} seeds; range shaded", title_fontsize=7)
-    panels[0].set_ylabel("divergence from the text's distribution, nats")
+    panels[ONE_BATCH].set_ylim(bottom=1e-8)  # Below is bf16 alone, and the legend.
+    panels[PLAIN].set_ylabel("divergence from the text's distribution, nats")
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None} if str(path).endswith(".svg") else None)
 
@@ -329,29 +340,30 @@ def main():
             sys.exit("error: --plot needs matplotlib: apt-get install "
                      "python3-matplotlib, or pip install matplotlib")
     chosen = [label for label in RUNS if not options.only or options.only in label]
-    libraries = {recipe: products(recipe) for recipe in RECIPES}
+    chosen = list(dict.fromkeys((*(f"{setting(label)}bf16" for label in chosen), *chosen)))
+    libraries = {phase.recipe: products(phase.recipe)
+                 for label in chosen for phase in phases(label).values()}
     jobs = [(label, seed, options.steps, libraries)
             for seed in range(options.seeds) for label in chosen]
-    curves, start, processor = {}, time.time(), 0
+    curves, entropies, start, processor = {}, {}, time.time(), 0
     with multiprocessing.Pool() as pool:
-        for label, seed, some, seconds in pool.imap(train, jobs):
+        for label, seed, some, entropy, seconds in pool.imap(train, jobs):
             processor += seconds
+            entropies.setdefault(setting(label), {})[seed] = entropy
             for name, curve in some.items():
                 curves.setdefault(name, []).append(curve)
-                print(f"{name:28} seed {seed}: {curve[-1][1]:.4f} nats", flush=True)
-    truth = Text.noisy(Text(0).letters(np.random.default_rng(4), 20000)[1])
-    entropy = -np.mean(np.sum(truth * np.log(truth), 1))
-    print(f"\nin {time.time() - start:.0f} s, {processor:.0f} s of processor time; the text's own "
-          f"entropy is {entropy:.2f} nats a letter\n"
-          f"{'':28} phase 1  phase 2  loss     against bf16 of the same seeds (deviation)")
+                print(f"{name:30} seed {seed}: {curve[-1][1]:.5f} nats", flush=True)
+    print(f"\nin {time.time() - start:.0f} s, {processor:.0f} s of processor time\n"
+          f"{'':30} phase 1  phase 2  loss     against bf16 of the same seeds (deviation)")
 
     def nats(name, point):
         return np.array([curve[point][1] for curve in curves[name]])
-    middle = [step for step, _ in next(iter(curves.values()))[0]].index(options.steps)
     for name in curves:
-        last, base = nats(name, -1), nats("outlier: bf16" if name.startswith("outlier") else "bf16", -1)
-        print(f"{name:28} {nats(name, middle).mean():.4f}   {last.mean():.4f}   {entropy + last.mean():.4f}   "
-              f"{(last - base).mean():+.4f} ({(last - base).std(ddof=1) if len(last) > 1 else 0:.4f})  "
+        middle = [step for step, _ in curves[name][0]].index(lengths(name, options.steps)[0])
+        entropy = np.mean(list(entropies[setting(name)].values()))
+        last, base = nats(name, -1), nats(baseline(name), -1)
+        print(f"{name:30} {nats(name, middle).mean():.5f}  {last.mean():.5f}  {entropy + last.mean():.4f}   "
+              f"{(last - base).mean():+.5f} ({(last - base).std(ddof=1) if len(last) > 1 else 0:.5f})  "
               f"{100 * (last - base).mean() / (entropy + base.mean()):+.2f} %")
     if options.plot:
         draw(curves, options.plot)
