@@ -311,11 +311,15 @@ std::optional<BatchPlan> BatchPlan::choose(int64_t tokens, int64_t tiles,
   if (tiles > 1 && blocks() > chip.multiprocessors)
     return std::nullopt;
   int64_t perBlock = llvm::divideCeil(steps, plan.split);
-  for (plan.stages = stagesInTurns(
-           std::min(kMaxStages, std::max<int64_t>(2, perBlock)), kGroups);
-       plan.stages > 1; plan.stages -= kGroups)
-    if (batchSharedBytes(plan, problem) <= chip.sharedBytes)
-      return plan;
+  int64_t wanted = stagesInTurns(
+      std::min(kMaxStages, std::max<int64_t>(2, perBlock)), kGroups);
+  plan.stages = wanted;
+  while (plan.stages > 1 && batchSharedBytes(plan, problem) > chip.sharedBytes)
+    plan.stages -= kGroups;
+  // One stage for a group hides no copy: wide blocks are not worth it then.
+  if (plan.stages > 1 &&
+      (plan.rowGroups == 1 || plan.stages >= std::min(wanted, 2 * kGroups)))
+    return plan;
   return std::nullopt;
 }
 
