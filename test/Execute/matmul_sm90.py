@@ -88,12 +88,6 @@ for m in (3, 40):
         matmul_case("sm_90a", "bf16", "mxfp4", m, 136, 256, batch=(3,),
                     shared=shared, acc="f32", alpha=True)
 matmul_case("sm_90a", "nvfp4", "nvfp4", 20, 136, 256, batch=(2,), tiled=True)
-BIAS = """{
-  ^bb0(%acc: f32, %b: f32):
-    %s = arith.addf %acc, %b : f32
-    %t = arith.truncf %s : f32 to bf16
-    blockscale.yield %t : bf16
-  }"""
 for m in (1, 5, 16, 100, 260):
     bias = np.random.default_rng(m).standard_normal(135).astype(np.float32)
     matmul_case("sm_90a", "bf16", "nvfp4", m, 135, 192, out="bf16",

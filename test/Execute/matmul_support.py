@@ -193,6 +193,15 @@ def tile_scales(scales):
     return tiles.transpose(order).reshape(*batch, -1)
 
 
+# The epilogue's region that adds a bias.
+BIAS = """{
+  ^bb0(%acc: f32, %b: f32):
+    %s = arith.addf %acc, %b : f32
+    %t = arith.truncf %s : f32 to bf16
+    blockscale.yield %t : bf16
+  }"""
+
+
 def matmul_case(target, lhs, rhs, m, n, k, *, seed=0, batch=(), shared=False,
                 dynamic=False, tiled=False, alpha=False, acc=None, epilogue="",
                 out="f32", tile=None, operands=None, expected_remark=None,

@@ -30,12 +30,6 @@ for shared in (False, True):
                 shared=shared, acc="f32", alpha=True, **CHOSEN)
 matmul_case("sm_90a", "nvfp4", "nvfp4", 140, 24, 128, batch=(2,), tiled=True,
             **CHOSEN)
-BIAS = """{
-  ^bb0(%acc: f32, %b: f32):
-    %s = arith.addf %acc, %b : f32
-    %t = arith.truncf %s : f32 to bf16
-    blockscale.yield %t : bf16
-  }"""
 for m in (5, 140):
     bias = np.random.default_rng(m).standard_normal(135).astype(np.float32)
     matmul_case("sm_90a", "bf16", "nvfp4", m, 135, 192, out="bf16", acc="bf16",

@@ -17,13 +17,9 @@ void FoldedBody::emit() {
   rowsN = code.narrow(args[6]);
   batches = code.narrow(args[7]);
   ring().begin(code, thread, /*fills=*/1, /*uses=*/kConsumers);
-  splitRoles(
-      code, thread, kConsumers, kCopyRegisters,
-      [&](HopperCode &c) { consume(c); },
-      [&](HopperCode &c) {
-        c.branch(c.eq(thread, c.constant(kConsumers)),
-                 [&](ThreadCode &single) { copyTiles(single); });
-      });
+  splitCopier(
+      code, thread, kConsumers, [&](HopperCode &c) { consume(c); },
+      [&](HopperCode &c) { copyTiles(c); });
 }
 
 void FoldedBody::forTiles(HopperCode &outer, ValueRange initial,

@@ -29,6 +29,18 @@ SmallVector<Value> OperandTiles::copy(HopperCode &outer, const Ring &ring,
                     });
 }
 
+void sm90::splitCopier(HopperCode &code, Value thread, int64_t consumers,
+                       llvm::function_ref<void(HopperCode &)> consume,
+                       llvm::function_ref<void(HopperCode &)> copy) {
+  splitRoles(
+      code, thread, consumers, kCopyRegisters, consume, [&](HopperCode &c) {
+        c.branch(c.eq(thread, c.constant(consumers)), [&](ThreadCode &inner) {
+          HopperCode single(inner);
+          copy(single);
+        });
+      });
+}
+
 void SumsStaging::emit(
     HopperCode &c, const MatmulEpilogue &epilogue, ValueRange args,
     const MatmulEpilogue::State &state, Value row0, Value col0,

@@ -49,6 +49,12 @@ private:
   int64_t bytesA, bytesB, stages;
 };
 
+/// splitRoles() where the first `consumers` threads multiply and one more
+/// thread copies.
+void splitCopier(HopperCode &code, mlir::Value thread, int64_t consumers,
+                 llvm::function_ref<void(HopperCode &)> consume,
+                 llvm::function_ref<void(HopperCode &)> copy);
+
 /// A warp's 16 rows of sums on their way to the epilogue, some columns at a
 /// time.
 class SumsStaging {

@@ -78,13 +78,9 @@ void UnpackedBody::emit() {
   rowsN = code.narrow(args[3]);
   batches = code.narrow(args[4]);
   ring().begin(code, thread, /*fills=*/1, /*uses=*/kConsumers);
-  splitRoles(
-      code, thread, kConsumers, kCopyRegisters,
-      [&](HopperCode &c) { consume(c); },
-      [&](HopperCode &c) {
-        c.branch(c.eq(thread, c.constant(kConsumers)),
-                 [&](ThreadCode &single) { copy(single); });
-      });
+  splitCopier(
+      code, thread, kConsumers, [&](HopperCode &c) { consume(c); },
+      [&](HopperCode &c) { copy(c); });
 }
 
 void UnpackedBody::copy(HopperCode outer) const {
