@@ -1,8 +1,10 @@
 //===-- MatmulOperands.cpp - The sides of a scaled_matmul -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blockscale/Kernels/MatmulOperands.h"
+#include "blockscale/Dialect/BlockScale/IR/Annotations.h"
 #include "blockscale/Kernels/HostSide.h"
 #include "blockscale/Kernels/SizeChecks.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace blockscale;
@@ -15,6 +17,18 @@ struct Operand {
 };
 } // namespace
 
+/// Whether `tensor` is an argument with kInvariantAttr, as it is.
+static bool isInvariant(Value tensor) {
+  while (auto cast = tensor.getDefiningOp<UnrealizedConversionCastOp>())
+    tensor = cast.getOperand(0);
+  auto argument = dyn_cast<BlockArgument>(tensor);
+  auto function = argument ? dyn_cast_or_null<FunctionOpInterface>(
+                                 argument.getOwner()->getParentOp())
+                           : FunctionOpInterface();
+  return function &&
+         function.getArgAttr(argument.getArgNumber(), kInvariantAttr);
+}
+
 static MatmulOperand makeOperand(OpBuilder &builder, Location loc,
                                  StringRef name, FormatAttr format,
                                  Operand data, Operand scales, Operand zeros,
@@ -25,6 +39,7 @@ static MatmulOperand makeOperand(OpBuilder &builder, Location loc,
   MatmulOperand side;
   side.type = typeOf(data);
   side.buffers.push_back(bufferOf(data.converted));
+  side.invariant = isInvariant(data.converted);
   if (!format)
     return side;
   side.format = format.getValue();
@@ -33,6 +48,7 @@ static MatmulOperand makeOperand(OpBuilder &builder, Location loc,
     requireScalesOf(builder, loc, "scaled_matmul: " + what + " of " + name,
                     *side.format, sizes, operand.converted, typeOf(operand));
     side.buffers.push_back(bufferOf(operand.converted));
+    side.invariant &= isInvariant(operand.converted);
     return typeOf(operand);
   };
   side.scalesType = add("scales", scales);

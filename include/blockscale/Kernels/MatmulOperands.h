@@ -19,6 +19,9 @@ struct MatmulOperand {
   mlir::RankedTensorType scalesType, zerosType;
   /// Buffers: [reals] or [codes, scales(, zero points)].
   llvm::SmallVector<mlir::Value, 3> buffers;
+  /// All of them are arguments of the function that its caller has promised
+  /// not to be writing (kInvariantAttr).
+  bool invariant = false;
 
   int64_t cols() const { return type.getShape().back(); }
 };

@@ -245,6 +245,7 @@ void BatchBody::finish(HopperCode &outer) const {
 }
 
 void BatchBody::consume(HopperCode &outer) const {
+  outer.awaitPrevious();
   SmallVector<Value> sums(plan.tokens / 2, outer.zero(outer.f32()));
   sums = outer.loop(outer.add(place.firstStep, group), place.endStep,
                     BatchPlan::kGroups, sums,
@@ -336,11 +337,11 @@ func::FuncOp sm90::batchKernel(nvidia::GPUKernelSet &kernelSet, Location loc,
   std::string key = kernels::kernelKey(
       "sm90.batch", plan.tokens, plan.rowGroups, plan.split, plan.stages,
       problem.format.key(), problem.k, problem.scalesType,
-      problem.sharedWeights, epilogue.key());
+      problem.sharedWeights, problem.weightsReady, epilogue.key());
   nvidia::LaunchShape shape;
   shape.threads = static_cast<int32_t>(plan.threads());
   shape.cluster = static_cast<int32_t>(plan.split);
-  shape.overlaps = problem.tokensFollow;
+  shape.overlaps = true;
   shape.sharedBytes = static_cast<int32_t>(batchSharedBytes(plan, problem));
   return kernelSet.getOrCreateRaw(
       loc, "blockscale_batch", key, types, shape,

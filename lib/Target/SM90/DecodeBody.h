@@ -16,6 +16,7 @@
 #ifndef BLOCKSCALE_LIB_TARGET_SM90_DECODEBODY_H
 #define BLOCKSCALE_LIB_TARGET_SM90_DECODEBODY_H
 
+#include "CodeTable.h"
 #include "DecodeKernel.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -41,7 +42,7 @@ private:
   int64_t numSums() const { return plan.rowTiles * tokenTiles() * 4; }
 
   void locate();
-  void consume(HopperCode &c) const;
+  void consume(HopperCode &c);
   mlir::Value scaleCodes(HopperCode &c, mlir::Value scales, int64_t tile) const;
   llvm::SmallVector<mlir::Value> fragments(HopperCode &c,
                                            mlir::Value stage) const;
@@ -65,6 +66,7 @@ private:
   mlir::Value token; ///< lane / 4: the thread's token of eight,
   mlir::Value row;   ///< and its row of eight.
   mlir::Value rowsM;
+  std::optional<CodeTable> table;
   WeightStream::Place place;
 };
 

@@ -60,6 +60,10 @@ SmallVector<Value> DecodeBody::fragments(HopperCode &c, Value stage) const {
           c.loadWords(c.at(c.at(tokens, c.mul(piece, 16)), tile * 8 * 128), 4);
       for (int i = 0; i < 8; i += 2) {
         int low = order[i], high = order[i + 1];
+        if (low % 2 == 0 && high == low + 1) {
+          result.push_back(words[low / 2]);
+          continue;
+        }
         // Both halves are low or both are high in every order there is.
         result.push_back(low % 2 ? c.pairHigh(words[low / 2], words[high / 2])
                                  : c.pairLow(words[low / 2], words[high / 2]));
@@ -95,10 +99,10 @@ SmallVector<Value> DecodeBody::multiply(HopperCode &c,
                : c.splat16(pair));
     }
     for (int64_t unit = 0; unit < 2; ++unit) {
-      SmallVector<Value> top =
-          format.decodeUnit(c, words[0], unit, multipliers[0]);
-      SmallVector<Value> bottom =
-          format.decodeUnit(c, words[1], unit, multipliers[1]);
+      SmallVector<Value> top = format.decodeUnit(
+          c, words[0], unit, multipliers[0], table ? &*table : nullptr);
+      SmallVector<Value> bottom = format.decodeUnit(
+          c, words[1], unit, multipliers[1], table ? &*table : nullptr);
       for (int64_t tokens = 0; tokens < tokenTiles(); ++tokens)
         for (int64_t step = 0; step < 2; ++step) {
           auto place = result.begin() + tile * perTile + tokens * 4;
@@ -159,8 +163,16 @@ void DecodeBody::finish(HopperCode &outer) const {
       });
 }
 
-void DecodeBody::consume(HopperCode &outer) const {
+void DecodeBody::consume(HopperCode &outer) {
   Value group = outer.shr(warp, 2);
+  if (format.looksUp()) {
+    table.emplace(outer, outer.at(place.shared, stream.end()), lane);
+    table->fill(
+        outer, thread, plan.multiplyingThreads(),
+        [&](HopperCode &c, Value byte) { return format.tableEntry(c, byte); });
+    outer.namedBarrier(1, plan.multiplyingThreads());
+  }
+  outer.awaitPrevious();
   WeightFormat plain = format.plain();
   Value run = outer.add(outer.mul(chunk, 64), outer.mul(quad, 16));
   SmallVector<Value> sums(numSums(), outer.zero(outer.f32()));
@@ -216,9 +228,11 @@ int64_t sm90::decodeSharedBytes(const DecodePlan &plan,
   // The sums come where the stages were.
   int64_t sums =
       4 * plan.groups * plan.tokens * (plan.rows() + kSumsPadding) * 4;
-  return std::max(
-      sums,
-      WeightStream(problem, plan.tokens, plan.rows(), plan.stages).bytes());
+  int64_t ring =
+      WeightStream(problem, plan.tokens, plan.rows(), plan.stages).end();
+  if (problem.format.looksUp())
+    ring += CodeTable::kBytes;
+  return std::max(sums, ring);
 }
 
 func::FuncOp sm90::decodeKernel(nvidia::GPUKernelSet &kernelSet, Location loc,
@@ -234,10 +248,15 @@ func::FuncOp sm90::decodeKernel(nvidia::GPUKernelSet &kernelSet, Location loc,
   std::string key = kernels::kernelKey(
       "sm90.decode", plan.tokens, plan.rowTiles, plan.groups, plan.stages,
       problem.format.key(), problem.k, problem.scalesType,
-      problem.sharedWeights, epilogue.key());
+      problem.sharedWeights, problem.weightsReady, epilogue.key());
   nvidia::LaunchShape shape;
   shape.threads = static_cast<int32_t>(plan.threads());
-  shape.sharedBytes = static_cast<int32_t>(decodeSharedBytes(plan, problem));
+  // So much that a multiprocessor has no room for two blocks: of kernels that
+  // overlap, it would get two of one and another none.
+  shape.sharedBytes = static_cast<int32_t>(
+      std::max<int64_t>(decodeSharedBytes(plan, problem),
+                        kernelSet.getChip().sharedBytes / 2 + 1));
+  shape.overlaps = true;
   shape.resident = 1; // Else ptxas spills to have room for another.
   return kernelSet.getOrCreateRaw(
       loc, "blockscale_decode", key, types, shape,

@@ -14,8 +14,8 @@ namespace blockscale::sm90 {
 struct DecodePlan {
   int64_t tokens = 8;   ///< Rows of A per block, a multiple of 8.
   int64_t rowTiles = 4; ///< Tiles of 16 rows of B per block.
-  int64_t groups = 4;   ///< Of four warps; they take stages in turn.
-  int64_t stages = 8;
+  int64_t groups = 3;   ///< Of four warps; they take stages in turn.
+  int64_t stages = 9;
 
   int64_t multiplyingThreads() const { return 128 * groups; }
   int64_t threads() const { return multiplyingThreads() + kStreamThreads; }

@@ -12,7 +12,7 @@ static constexpr int64_t kMaxTiles = 14;
 /// Stages beyond which nothing gets faster.
 static constexpr int64_t kMaxStages = 8;
 /// Groups that keep the units busy: with more, only the sums to add up grow.
-static int64_t groupsFor(int64_t tokens) { return tokens <= 8 ? 3 : 4; }
+static constexpr int64_t kMaxGroups = 3;
 
 std::optional<DecodePlan> DecodePlan::choose(int64_t tokens, int64_t n,
                                              const nvidia::Chip &chip,
@@ -31,7 +31,7 @@ std::optional<DecodePlan> DecodePlan::choose(int64_t tokens, int64_t n,
     }
   }
   int64_t steps = WeightStream::steps(problem.k);
-  plan.groups = std::min(groupsFor(tokens), steps);
+  plan.groups = std::min(kMaxGroups, steps);
   for (plan.stages = stagesInTurns(
            std::min(kMaxStages, std::max<int64_t>(2, steps)), plan.groups);
        plan.stages > 1; plan.stages -= plan.groups)

@@ -157,7 +157,7 @@ void PackedMatmul::generateStream(OpBuilder &builder, Location loc,
   int64_t depth = problem.depth, split = 1;
   if (tile.m <= kDecodeTokens) {
     kernel = decodeKernel(kernelSet, loc, *decodePlan(problem, chip, tile.m),
-                          streamed, problem.epilogue);
+                          decodeProblem(problem), problem.epilogue);
   } else {
     BatchPlan plan = batchPlanOf(tile);
     split = plan.split;
@@ -165,7 +165,8 @@ void PackedMatmul::generateStream(OpBuilder &builder, Location loc,
         reorderActivations(builder, loc, kernelSet, streamed.format,
                            activations, problem.batch, problem.rows, depth);
     depth = llvm::alignTo(depth, kReorderedK);
-    streamed.tokensFollow = true;
+    // The kernel that reorders does not overlap: it started after them.
+    streamed.weightsReady = true;
     kernel = batchKernel(kernelSet, loc, plan, streamed, problem.epilogue);
   }
   SmallVector<Value> arguments =

@@ -32,13 +32,20 @@ static constexpr double kLargeClusterShare = 0.85;
 
 StreamProblem sm90::streamProblem(const MatmulProblem &problem) {
   return {*WeightFormat::get(*problem.rhs.format), problem.depth,
-          problem.rhs.scalesType, problem.rhsShared};
+          problem.rhs.scalesType, problem.rhsShared, problem.rhs.invariant};
+}
+
+StreamProblem sm90::decodeProblem(const MatmulProblem &problem) {
+  StreamProblem result = streamProblem(problem);
+  if (result.format.bits() == 4)
+    result.format = result.format.lookingUp();
+  return result;
 }
 
 std::optional<DecodePlan> sm90::decodePlan(const MatmulProblem &problem,
                                            const Chip &chip, int64_t tokens) {
   return DecodePlan::choose(tokens, problem.staticCols().value_or(kUnknownCols),
-                            chip, streamProblem(problem));
+                            chip, decodeProblem(problem));
 }
 
 static std::optional<BatchPlan> batchPlan(const MatmulProblem &problem,

@@ -22,7 +22,10 @@ namespace blockscale::sm90 {
 /// Rows of A up to which mma.sync is fast enough.
 inline constexpr int64_t kDecodeTokens = 16;
 
+/// What the batch kernel sees,
 StreamProblem streamProblem(const nvidia::MatmulProblem &problem);
+/// and the decode kernel, which has room for a table.
+StreamProblem decodeProblem(const nvidia::MatmulProblem &problem);
 PrefillProblem prefillProblem(const nvidia::MatmulProblem &problem);
 
 bool isFolded(const nvidia::MatmulTile &tile);

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "WeightFormat.h"
+#include "CodeTable.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -69,13 +70,26 @@ std::optional<WeightFormat> WeightFormat::get(const Format &format,
   return result;
 }
 
-int64_t WeightFormat::rawExponent() const {
+int64_t WeightFormat::bitsExponent() const {
   if (format.element.kind == ElementType::Kind::Int)
     return -int64_t(format.element.fractionBits);
   return kBF16Bias - format.element.layout.bias;
 }
 
+WeightFormat WeightFormat::lookingUp() const {
+  WeightFormat result = *this;
+  result.hasTable = true;
+  // Multipliers then are the scales alone. Those of E8M0 could be subnormal.
+  result.trueTable = format.scale.kind == ScaleType::Kind::Float;
+  if (result.trueTable)
+    result.deferred = 0;
+  return result;
+}
+
 std::array<int, 8> WeightFormat::order() const {
+  // A table gives neighbours, arithmetic what is 16 bits apart.
+  if (hasTable)
+    return {0, 1, 2, 3, 4, 5, 6, 7};
   if (storedBits == 4)
     return {0, 4, 1, 5, 2, 6, 3, 7};
   return {0, 2, 1, 3, 4, 6, 5, 7};
@@ -213,11 +227,15 @@ Value WeightFormat::decodePair(HopperCode &code, Value word,
   return code.bor(bits, code.mul(flags, 0xff));
 }
 
-SmallVector<Value>
-WeightFormat::decodeUnit(HopperCode &code, ArrayRef<Value> words, int64_t unit,
-                         const Multipliers &multipliers) const {
+SmallVector<Value> WeightFormat::decodeUnit(HopperCode &code,
+                                            ArrayRef<Value> words, int64_t unit,
+                                            const Multipliers &multipliers,
+                                            const CodeTable *table) const {
   SmallVector<Value> raw;
-  if (storedBits == 4)
+  if (hasTable)
+    for (int64_t i = 0; i < 4; ++i)
+      raw.push_back(table->lookUp(code, words[unit], i));
+  else if (storedBits == 4)
     for (int64_t i = 0; i < 4; ++i)
       raw.push_back(decodePair(code, words[unit], 4 * i));
   else
@@ -230,6 +248,14 @@ WeightFormat::decodeUnit(HopperCode &code, ArrayRef<Value> words, int64_t unit,
   return raw;
 }
 
+Value WeightFormat::tableEntry(HopperCode &code, Value byte) const {
+  // The second element moves to bit 16; what else lands there is masked.
+  Value raw = decodePair(code, code.mul(byte, 0x1001), 0);
+  return trueTable
+             ? code.mulBF16x2(raw, code.constant(powerPair(bitsExponent())))
+             : raw;
+}
+
 Value WeightFormat::scalePair(HopperCode &code, Value raw,
                               Value multiplier) const {
   if (elementFirst && rawExponent())
@@ -239,11 +265,13 @@ Value WeightFormat::scalePair(HopperCode &code, Value raw,
 
 Value WeightFormat::decodeNeighbours(HopperCode &code, Value stored,
                                      Value multiplier) const {
-  // The second element moves to bit 16; what else lands there is masked.
-  Value spread = storedBits == 4 ? code.mul(stored, 0x1001)
-                                 : code.permuteBytes(stored, code.constant(0),
-                                                     code.constant(0x4140));
-  return scalePair(code, decodePair(code, spread, 0), multiplier);
+  Value raw = storedBits == 4
+                  ? decodePair(code, code.mul(stored, 0x1001), 0)
+                  : decodePair(code,
+                               code.permuteBytes(stored, code.constant(0),
+                                                 code.constant(0x4140)),
+                               0);
+  return scalePair(code, raw, multiplier);
 }
 
 Value WeightFormat::trueSum(HopperCode &code, Value sum) const {

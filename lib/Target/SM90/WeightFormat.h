@@ -12,6 +12,8 @@
 
 namespace blockscale::sm90 {
 
+class CodeTable;
+
 /// A format whose every value, element times block scale, is a bf16 number, so
 /// that dequantizing to bf16 loses nothing.
 class WeightFormat {
@@ -43,6 +45,12 @@ public:
   /// bf16 each, low half first.
   std::array<int, 8> order() const;
 
+  /// The same 4-bit format, decoded by a CodeTable; its order is another.
+  WeightFormat lookingUp() const;
+  bool looksUp() const { return hasTable; }
+  /// The entry of the table for a byte.
+  mlir::Value tableEntry(HopperCode &code, mlir::Value byte) const;
+
   /// Multipliers of a run's scales, from the integer that holds their codes.
   struct Multipliers {
     llvm::SmallVector<mlir::Value> pairs; ///< One per scale: twice in an i32.
@@ -61,16 +69,19 @@ public:
   mlir::Value unusual(HopperCode &code, mlir::Value codes) const;
 
   /// Eight elements `unit` of a run (words as loaded), as four registers.
+  /// `table`: where the format looks up.
   llvm::SmallVector<mlir::Value>
   decodeUnit(HopperCode &code, llvm::ArrayRef<mlir::Value> words, int64_t unit,
-             const Multipliers &multipliers) const;
+             const Multipliers &multipliers,
+             const CodeTable *table = nullptr) const;
 
   /// Two neighbouring elements, as memory holds them in a byte or a half word.
   mlir::Value decodeNeighbours(HopperCode &code, mlir::Value stored,
                                mlir::Value multiplier) const;
 
   std::string key() const {
-    return format.text() + (elementFirst ? "|true" : "");
+    return format.text() + (elementFirst ? "|true" : "") +
+           (hasTable ? "|table" : "");
   }
 
 private:
@@ -78,8 +89,10 @@ private:
   mlir::Value decodePair(HopperCode &code, mlir::Value word, int64_t low) const;
   mlir::Value scalePair(HopperCode &code, mlir::Value raw,
                         mlir::Value multiplier) const;
-  /// The element type's own power of two that raw bits lack.
-  int64_t rawExponent() const;
+  /// The element type's own power of two that the bits of decodePair lack,
+  int64_t bitsExponent() const;
+  /// and what is multiplied by scales.
+  int64_t rawExponent() const { return trueTable ? 0 : bitsExponent(); }
 
   Format format;
   int64_t storedBits = 4;
@@ -87,6 +100,9 @@ private:
   /// The element gets its own power of two before the scale multiplies it.
   bool elementFirst = false;
   bool plainScales = false;
+  bool hasTable = false;
+  /// Its entries are true values.
+  bool trueTable = false;
 };
 
 } // namespace blockscale::sm90

@@ -11,6 +11,10 @@ using namespace blockscale;
 using namespace blockscale::sm90;
 using nvidia::ThreadCode;
 
+/// Stages of weights that come before the activations: until these are there,
+/// those are on their way, and with more, activations come too late.
+static constexpr int64_t kEarlyStages = 2;
+
 WeightStream::WeightStream(const StreamProblem &problem, int64_t tokens,
                            int64_t rows, int64_t stages)
     : problem(problem), tokens(tokens), rows(rows), stages(stages) {
@@ -18,13 +22,13 @@ WeightStream::WeightStream(const StreamProblem &problem, int64_t tokens,
   tokenBytes = tokens * kStreamK * 2;
   weightBoxes = kStreamK * problem.format.bits() / 8 / 128;
   weightBytes = weightBoxes * rows * 128;
-  // A whole word even where a stage needs less.
-  scaleRow = std::max<int64_t>(4, kStreamK / block);
-  bool tiled = kernels::ScaleAddress(problem.scalesType).isTiled();
+  // Copies of 16 bytes, past L1, are the fastest, even of more than a stage
+  // needs. Tiles have 4 bytes of a row in one place.
   scaleCopy = 4;
-  while (!tiled && scaleCopy < scaleRow &&
-         problem.k / block % (2 * scaleCopy) == 0)
-    scaleCopy *= 2;
+  if (!kernels::ScaleAddress(problem.scalesType).isTiled())
+    while (scaleCopy < 16 && problem.k / block % (2 * scaleCopy) == 0)
+      scaleCopy *= 2;
+  scaleRow = std::max<int64_t>(scaleCopy, kStreamK / block);
   scaleBytes = llvm::alignTo(rows, 32) * scaleRow;
   // Boxes first: the swizzle wants 1024 bytes of alignment.
   weightsOffset = stages * tokenBytes;
@@ -70,18 +74,19 @@ void WeightStream::copyBoxes(HopperCode outer, const Place &place,
                  place.firstRow, weightBatch},
                 barrier);
   };
-  // Weights that stages have room for need not wait for the activations.
   Value early = place.firstStep;
-  if (problem.tokensFollow) {
-    early = outer.min(outer.add(place.firstStep, stages), place.endStep);
+  if (problem.weightsReady) {
+    early =
+        outer.min(outer.add(place.firstStep, std::min(stages, kEarlyStages)),
+                  place.endStep);
     outer.loop(place.firstStep, early, 1, {},
                [&](ThreadCode &inner, Value step, ValueRange) {
                  HopperCode c(inner);
                  copyWeights(c, step, c.sub(step, place.firstStep));
                  return SmallVector<Value>();
                });
-    outer.awaitPrevious();
   }
+  outer.awaitPrevious();
   // The stages are empty at first: the first wait must not block.
   outer.loop(place.firstStep, place.endStep, 1,
              {outer.constant(0), outer.constant(1)},
@@ -93,7 +98,7 @@ void WeightStream::copyBoxes(HopperCode outer, const Place &place,
                  h.waitParity(ring.empty(h, stage), parity);
                  copyWeights(h, step, stage);
                };
-               if (problem.tokensFollow)
+               if (problem.weightsReady)
                  c.branch(c.lt(c.sub(early, c.constant(1)), step), fill);
                else
                  fill(c);
@@ -125,6 +130,8 @@ void WeightStream::copyScales(HopperCode outer, const Place &place, Value lane,
     sources.push_back(outer.at(scales, outer.wideIndex(offset)));
   }
   int64_t block = problem.format.block();
+  if (!problem.weightsReady)
+    outer.awaitPrevious();
   outer.loop(
       place.firstStep, place.endStep, 1, {outer.constant(0), outer.constant(1)},
       [&](ThreadCode &inner, Value step, ValueRange carried) {
@@ -155,6 +162,7 @@ void WeightStream::run(HopperCode &code, const Place &place, Value thread,
                        int64_t multiplying, ValueRange args,
                        llvm::function_ref<void(HopperCode &)> consume) const {
   Value first = code.constant(multiplying);
+  code.releaseNext();
   code.branchElse(
       code.lt(thread, first),
       [&](ThreadCode &inner) {

@@ -5,7 +5,9 @@
 // some rows of B along K, each byte once. Stages of 256 elements of K go
 // through a ring that keeps rows of 128 bytes under way: weights and
 // activations by TMA with the 128-byte swizzle, scales by cp.async. One warp
-// asks for boxes, another copies scales.
+// asks for boxes, another copies scales. The kernels overlap the one before:
+// until that has ended, they bring at most weights, as many as stages have room
+// for.
 //
 //===----------------------------------------------------------------------===//
 #ifndef BLOCKSCALE_LIB_TARGET_SM90_WEIGHTSTREAM_H
@@ -31,8 +33,8 @@ struct StreamProblem {
   int64_t k = 0;
   mlir::RankedTensorType scalesType; ///< Says how the scales lie in memory.
   bool sharedWeights = true;         ///< All batches use the same weights.
-  /// The kernel before writes the activations, and may still do so.
-  bool tokensFollow = false;
+  /// Nothing that may still run when the kernel starts writes the weights.
+  bool weightsReady = false;
 };
 
 /// How many stages, given as many as one wants, `groups` of warps can have that
@@ -54,6 +56,8 @@ public:
   static int64_t steps(int64_t k);
   /// Shared memory for the ring.
   int64_t bytes() const { return barriersOffset + 2 * stages * 8; }
+  /// The same, for what comes behind it.
+  int64_t end() const { return llvm::alignTo(bytes(), 128); }
 
   /// What the kernel knows once it runs.
   struct Place {
@@ -73,8 +77,8 @@ public:
   void copy(HopperCode &c, const Place &place, mlir::Value thread,
             mlir::ValueRange args, mlir::Value cols) const;
 
-  /// The block's first `multiplying` threads run `consume`, the others copy;
-  /// `args` are the kernel's.
+  /// The block's first `multiplying` threads run `consume`, which is to await
+  /// the kernel before, and the others copy; `args` are the kernel's.
   void run(HopperCode &c, const Place &place, mlir::Value thread,
            int64_t multiplying, mlir::ValueRange args,
            llvm::function_ref<void(HopperCode &)> consume) const;

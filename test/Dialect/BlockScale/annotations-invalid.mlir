@@ -60,10 +60,15 @@ func.func @alone(%a: tensor<64x256xbf16>) -> tensor<64x64xf32> {
 
 // -----
 
-// expected-error@below {{expects blockscale.seed on an argument, but got "blockscale.sead"}}
+// expected-error@below {{expects blockscale.seed or blockscale.invariant on an argument, but got "blockscale.sead"}}
 func.func @argument(%seed: tensor<i64> {blockscale.sead}) {
   return
 }
+
+// -----
+
+// expected-error@below {{expects blockscale.invariant without a value, but got true}}
+func.func private @invariant(tensor<4xf32> {blockscale.invariant = true})
 
 // -----
 

@@ -22,7 +22,7 @@
 // CHECK: wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16
 // CHECK: cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes
 
-// Groups of warps take turns, three up to 8 rows, then four, then two: stages
+// Groups of warps take turns, three up to 16 rows, then two: stages
 // are a multiple of their number.
 // REMARK: remark: scaled_matmul bf16 x nvfp4: exact via bf16 mma.m16n8k16, rhs unpacked in registers, tile 8x64x256, {{[369]}} stages
 func.func @one_row(%a: tensor<1x8192xbf16>, %b: tensor<8192x8192xf4E2M1FN>, %bs: tensor<8192x512xf8E4M3FN>,
@@ -34,7 +34,7 @@ func.func @one_row(%a: tensor<1x8192xbf16>, %b: tensor<8192x8192xf4E2M1FN>, %bs:
 }
 
 // A block for each multiprocessor, with rows for all of them.
-// REMARK: remark: scaled_matmul bf16 x nvfp4: exact via bf16 mma.m16n8k16, rhs unpacked in registers, tile 16x48x256, {{[48]}} stages
+// REMARK: remark: scaled_matmul bf16 x nvfp4: exact via bf16 mma.m16n8k16, rhs unpacked in registers, tile 16x48x256, {{[369]}} stages
 func.func @fewer_columns(%a: tensor<9x8192xbf16>, %b: tensor<5120x8192xf4E2M1FN>, %bs: tensor<5120x512xf8E4M3FN>,
                          %bg: tensor<f32>) -> tensor<9x5120xbf16> {
   %y = blockscale.scaled_matmul lhs(%a : tensor<9x8192xbf16>)

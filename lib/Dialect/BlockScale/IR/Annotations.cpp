@@ -58,9 +58,13 @@ BlockScaleDialect::verifyOperationAttribute(Operation *op,
 LogicalResult
 BlockScaleDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned,
                                             NamedAttribute attribute) {
-  if (llvm::is_contained({kSeedAttr, kByValueAttr}, attribute.getName()))
+  StringRef name = attribute.getName();
+  if (name == kInvariantAttr && !isa<UnitAttr>(attribute.getValue()))
+    return op->emitOpError("expects ")
+           << name << " without a value, but got " << attribute.getValue();
+  if (llvm::is_contained({kSeedAttr, kInvariantAttr, kByValueAttr}, name))
     return success();
-  return unknown(op, attribute, "on an argument", {kSeedAttr});
+  return unknown(op, attribute, "on an argument", {kSeedAttr, kInvariantAttr});
 }
 
 LogicalResult BlockScaleDialect::verifyRegionResultAttribute(

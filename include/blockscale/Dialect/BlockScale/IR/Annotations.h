@@ -19,6 +19,9 @@ inline constexpr llvm::StringLiteral kTileAttr = "blockscale.tile";
 inline constexpr llvm::StringLiteral kOperandsAttr = "blockscale.operands";
 /// On an argument of a function: the base seed of what it draws.
 inline constexpr llvm::StringLiteral kSeedAttr = "blockscale.seed";
+/// On an argument of a function, a unit: a caller's promise that nothing which
+/// still runs when the function is called writes that memory.
+inline constexpr llvm::StringLiteral kInvariantAttr = "blockscale.invariant";
 /// On a quantize: its #blockscale.role.
 inline constexpr llvm::StringLiteral kRoleAttr = "blockscale.role";
 
