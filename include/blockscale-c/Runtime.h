@@ -40,8 +40,9 @@ typedef struct {
  * null. */
 BLOCKSCALE_RUNTIME_EXPORT const char *blockscaleRuntimeLastError(void);
 
-/* Loads a compiled library for `device`: "cpu", "sim", "cuda", "cuda:1"; null
- * or empty for what the library was compiled for. Null on failure. */
+/* Loads a compiled library for `device`: "cpu", "cuda", "cuda:1", "sim" or
+ * "sim:7", with that seed; null or empty for what the library was compiled for.
+ * Null on failure. */
 BLOCKSCALE_RUNTIME_EXPORT BlockscaleLibrary *
 blockscaleLibraryOpen(const char *path, const char *device);
 

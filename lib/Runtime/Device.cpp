@@ -27,29 +27,29 @@ public:
 
 struct Row {
   std::string_view name;
-  bool hasNumber; ///< Whether `name:N` names one of several.
+  /// The N of `name:N`, one of several devices or a seed, that `name` means;
+  /// -1: it takes none.
+  int number;
   std::unique_ptr<Device> (*make)(int number);
 };
 /// Every device of this build. A new one is a new line.
 const Row devices[] = {
-    {"cpu", false,
+    {"cpu", -1,
      [](int) -> std::unique_ptr<Device> {
        return std::make_unique<CPUDevice>();
      }},
-    {"cuda", true,
+    {"cuda", 0,
      [](int number) -> std::unique_ptr<Device> {
        return std::make_unique<cuda::CUDADevice>(number);
      }},
-    {"sim", false,
-     [](int) -> std::unique_ptr<Device> {
-       return std::make_unique<SimDevice>();
+    {"sim", 1,
+     [](int number) -> std::unique_ptr<Device> {
+       return std::make_unique<SimDevice>(number);
      }},
 };
 
-/// N of `:N`, 0 for nothing, or -1.
+/// N of `:N`, or -1.
 int numberOf(std::string_view rest) {
-  if (rest.empty())
-    return 0;
   if (rest.size() < 2 || rest.size() > 4 || rest.front() != ':')
     return -1;
   int number = 0;
@@ -69,12 +69,12 @@ std::unique_ptr<Device> Device::create(std::string_view name,
   for (const Row &row : devices) {
     if (name.substr(0, row.name.size()) == row.name) {
       std::string_view rest = name.substr(row.name.size());
-      int number = numberOf(rest);
-      if (rest.empty() || (row.hasNumber && number >= 0))
+      int number = rest.empty() ? row.number : numberOf(rest);
+      if (rest.empty() || (row.number >= 0 && number >= 0))
         return row.make(number);
     }
     known += (known.empty() ? "" : ", ") + std::string(row.name) +
-             (row.hasNumber ? "[:N]" : "");
+             (row.number >= 0 ? "[:N]" : "");
   }
   error =
       "this build has no device '" + std::string(name) + "'; it has " + known;

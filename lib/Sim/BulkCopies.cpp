@@ -20,8 +20,12 @@ Accessor bulkReadOf(Warp &w) {
 void commitBulk(Warp &w, const Inst &, uint32_t) { ++w.bulkGroup; }
 void waitBulk(Warp &w, const Inst &i, uint32_t mask) {
   uint32_t newest = w.lanes(i.src(0))[__builtin_ctz(mask)];
-  if (w.bulkGroup > newest + 1)
-    w.clock.raise(w.bulkReadAgent(), w.bulkGroup - 1 - newest);
+  if (w.bulkGroup <= newest + 1)
+    return;
+  uint32_t group = w.bulkGroup - 1 - newest;
+  // .read: until the source may be written again.
+  if (!w.waitsFor(i, i.mode ? Flight::Store : Flight::Stored, group))
+    w.clock.raise(w.bulkReadAgent(), group);
 }
 
 struct BulkData {
@@ -46,6 +50,29 @@ bool checkSize(Warp &w, const Inst &i, unsigned l, uint32_t size) {
   return false;
 }
 
+Flight storeOf(Warp &w, const Inst &i, unsigned l) {
+  const BulkData &data = i.as<BulkData>();
+  Flight flight{Flight::Store, &w, &i, l};
+  flight.group = w.bulkGroup;
+  flight.reduces = data.reduces;
+  flight.op = data.op;
+  return flight;
+}
+
+/// `by` is of copyFor.
+Flight loadOf(Warp &w, const Inst &i, unsigned l, const MbarrierPlace &barrier,
+              const Accessor &by, uint32_t bytes) {
+  const BulkData &data = i.as<BulkData>();
+  Flight flight{Flight::Load, &w, &i, l};
+  flight.reduces = data.reduces;
+  flight.op = data.op;
+  flight.mbarriers.push_back(barrier.address);
+  flight.agent = by.agent;
+  flight.time = by.time;
+  flight.bytes = bytes;
+  return flight;
+}
+
 /// Plain bulk copies: ranges of bytes.
 void copyBulk(Warp &w, const Inst &i, uint32_t mask) {
   const BulkData &data = i.as<BulkData>();
@@ -68,11 +95,10 @@ void copyBulk(Warp &w, const Inst &i, uint32_t mask) {
                    data.reduces ? AccessKind::Atomic : AccessKind::Write, 16);
       if (!out)
         return;
-      if (!data.reduces) {
-        std::memcpy(out, in, size);
-        return;
-      }
-      reduceBytes(w, data.op, data.type, target, out, in, size);
+      Flight flight = storeOf(w, i, l);
+      flight.type = data.type;
+      flight.pieces.push_back({out, in, size, target});
+      w.cluster->flights.issue(std::move(flight));
       return;
     }
     uint32_t barrierAddress = 0, first = 0;
@@ -106,12 +132,10 @@ void copyBulk(Warp &w, const Inst &i, uint32_t mask) {
           data.reduces ? AccessKind::Atomic : AccessKind::Write, 16, &by);
       if (!out)
         return;
-      if (data.reduces)
-        reduceBytes(w, data.op, data.type, 0, out, in, size);
-      else
-        std::memcpy(out, in, size);
-      if (!updateMbarrier(w, i, l, barrier, 0, -int64_t(size)))
-        return;
+      Flight flight = loadOf(w, i, l, barrier, by, size);
+      flight.type = data.type;
+      flight.pieces.push_back({out, in, size, 0});
+      w.cluster->flights.issue(std::move(flight));
     }
   });
 }
@@ -170,7 +194,9 @@ void copyTensor(Warp &w, const Inst &i, uint32_t mask) {
       if (!checkAlign(w, i, l, base, shape))
         return;
       Accessor by = bulkReadOf(w);
-      forEachPiece(shape, start, [&](const TilePiece &piece) {
+      Flight flight = storeOf(w, i, l);
+      flight.type = typeOf(shape.type);
+      bool good = forEachPiece(shape, start, [&](const TilePiece &piece) {
         if (!piece.address)
           return true;
         uint32_t place = swizzled(base + piece.sharedOffset, shape.swizzle);
@@ -181,15 +207,12 @@ void copyTensor(Warp &w, const Inst &i, uint32_t mask) {
                           data.reduces ? AccessKind::Atomic : AccessKind::Write,
                           1)
                : nullptr;
-        if (!out)
-          return false;
-        if (data.reduces)
-          reduceBytes(w, data.op, typeOf(shape.type), piece.address, out, in,
-                      piece.bytes);
-        else
-          std::memcpy(out, in, piece.bytes);
-        return true;
+        if (out)
+          flight.pieces.push_back({out, in, piece.bytes, piece.address});
+        return out != nullptr;
       });
+      if (good)
+        w.cluster->flights.issue(std::move(flight));
       return;
     }
     uint32_t base = 0, barrierAddress = 0;
@@ -212,25 +235,25 @@ void copyTensor(Warp &w, const Inst &i, uint32_t mask) {
               barrier))
         return;
       Accessor by = copyFor(w, barrier);
+      Flight flight = loadOf(w, i, l, barrier, by, bytes);
+      for (unsigned k = 0; k < flight.fill.size(); ++k)
+        flight.fill[k] = fillByte(shape, k);
       bool good = forEachPiece(shape, start, [&](const TilePiece &piece) {
         uint32_t place = swizzled(at(base) + piece.sharedOffset, shape.swizzle);
         uint8_t *out =
             w.shared(i, l, place, piece.bytes, AccessKind::Write, 1, &by);
         if (!out)
           return false;
-        if (!piece.address) {
-          for (uint32_t k = 0; k < piece.bytes; ++k)
-            out[k] = fillByte(shape, piece.sharedOffset + k);
-          return true;
-        }
-        const uint8_t *in =
-            w.global(i, l, piece.address, piece.bytes, AccessKind::Read, 1);
-        if (in)
-          std::memcpy(out, in, piece.bytes);
-        return in != nullptr;
+        const uint8_t *in = nullptr;
+        if (piece.address && !(in = w.global(i, l, piece.address, piece.bytes,
+                                             AccessKind::Read, 1)))
+          return false;
+        flight.pieces.push_back({out, in, piece.bytes, 0});
+        return true;
       });
-      if (!good || !updateMbarrier(w, i, l, barrier, 0, -int64_t(bytes)))
+      if (!good)
         return;
+      w.cluster->flights.issue(std::move(flight));
     }
   });
 }
@@ -283,6 +306,7 @@ bool decodeTensor(Decoder &d, std::shared_ptr<BulkData> data) {
 bool decodeBulk(Decoder &d) {
   if (d.has("commit_group"))
     return d.run(commitBulk);
+  d.inst.mode = d.has("read");
   if (d.has("wait_group"))
     return d.expectOperands(1, 1) && d.src(0, Type::U32) && d.run(waitBulk);
   if (d.has("prefetch"))

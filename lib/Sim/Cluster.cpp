@@ -8,6 +8,9 @@
 
 namespace blockscale::sim {
 
+/// A warp falls behind by fewer than 2^6 rounds at a time.
+static constexpr uint32_t kLongestLagBits = 6;
+
 static uint64_t specialValue(const Warp &warp, Special special, uint64_t value,
                              unsigned lane) {
   const Cta &cta = *warp.cta;
@@ -107,7 +110,7 @@ static uint64_t specialValue(const Warp &warp, Special special, uint64_t value,
 }
 
 Cluster::Cluster(Machine &machine)
-    : machine(machine), options(machine.launch->options) {
+    : machine(machine), options(machine.launch->options), flights(*this) {
   const Program &program = *machine.program;
   ctas.resize(machine.cluster.count());
   uint32_t threads = machine.block.count();
@@ -146,6 +149,8 @@ void Cluster::start(uint64_t which) {
   progress = 0;
   failed = false;
   barrier = {};
+  chance.start(options.seed, which);
+  flights.start();
   uint32_t threads = machine.block.count();
   for (Cta &cta : ctas) {
     cta.id = {at.x * machine.cluster.x + cta.rank % machine.cluster.x,
@@ -234,46 +239,74 @@ void Cluster::reportDeadlock() {
                "no warp can go on; these wait:" + places);
 }
 
+/// Warps take turns of random length in random order; now and then one falls
+/// behind.
+void Cluster::runRound(std::vector<Warp *> &turns, bool &anyReady,
+                       bool &allPoll) {
+  if (chance)
+    for (uint32_t left = turns.size(); left > 1; --left)
+      std::swap(turns[left - 1], turns[chance.below(left)]);
+  for (Warp *warp : turns) {
+    if (warp->state != WarpState::Ready)
+      continue;
+    anyReady = true;
+    unsigned budget = options.quantum;
+    if (chance) {
+      if (warp->lag == 0 && chance.below(32) == 0)
+        warp->lag = chance.spread(kLongestLagBits);
+      if (warp->lag) {
+        --warp->lag;
+        allPoll = false;
+        continue;
+      }
+      budget = 1 + chance.below(2 * std::min(budget, 1u << 30));
+    }
+    warp->polled = false;
+    warp->run(budget);
+    if (failed)
+      return;
+    if (warp->state == WarpState::Ready && !warp->polled)
+      allPoll = false;
+  }
+}
+
 void Cluster::run() {
+  std::vector<Warp *> turns;
+  for (Cta &cta : ctas)
+    for (Warp &warp : cta.warps)
+      turns.push_back(&warp);
   uint64_t lastProgress = 0;
   unsigned idleRounds = 0;
   while (liveWarps && !failed) {
     bool anyReady = false, allPoll = true;
-    for (Cta &cta : ctas)
-      for (Warp &warp : cta.warps) {
-        if (warp.state != WarpState::Ready)
-          continue;
-        anyReady = true;
-        warp.polled = false;
-        warp.run(options.quantum);
-        if (failed)
-          return;
-        if (warp.state == WarpState::Ready && !warp.polled)
-          allPoll = false;
-      }
-    if (!liveWarps)
+    runRound(turns, anyReady, allPoll);
+    if (!liveWarps || failed)
       break;
+    flights.pass();
+    if (progress == lastProgress && allPoll)
+      flights.landNext();
     bool moved = progress != lastProgress;
     lastProgress = progress;
     if (moved)
       idleRounds = 0;
     // A suspended try_wait looks again when something has changed; if nothing
     // can change, its time is up and it answers no.
-    for (Cta &cta : ctas)
-      for (Warp &warp : cta.warps)
-        if (warp.state == WarpState::AtMbarrier && (moved || allPoll)) {
-          warp.state = WarpState::Ready;
-          warp.timedOut = !moved;
-          anyReady = true;
-        }
+    for (Warp *warp : turns)
+      if (warp->state == WarpState::AtMbarrier && (moved || allPoll)) {
+        warp->state = WarpState::Ready;
+        warp->timedOut = !moved;
+        anyReady = true;
+      }
     if (!anyReady || (!moved && allPoll && ++idleRounds > 64)) {
       reportDeadlock();
       return;
     }
   }
-  for (Cta &cta : ctas)
-    for (Warp &warp : cta.warps)
-      warpInstructions += warp.instructions;
+  flights.landAll();
+  if (failed)
+    return;
+  for (Warp *warp : turns)
+    warpInstructions += warp->instructions;
 }
 
 /// All have arrived: the waiting warps go on.

@@ -1,8 +1,7 @@
 //===-- Copies.cpp - cp.async and its bulk forms ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Copies move their bytes when they are issued; what makes them asynchronous is
-// their order, which Race.h tracks, and the mbarriers that they signal.
+// Flights.h says when their bytes move; Race.h tracks their order.
 //
 //===----------------------------------------------------------------------===//
 #include "Copies.h"
@@ -31,6 +30,8 @@ void copyAsync(Warp &w, const Inst &i, uint32_t mask) {
   const uint64_t *to = w.lanes(i.src(0)), *from = w.lanes(i.src(1));
   if (w.cluster->options.profile)
     countAccess(w, i, mask, Space::Global, from, i.offset[1], data.bytes);
+  Flight flight{Flight::Copy, &w, &i, unsigned(__builtin_ctz(mask))};
+  flight.group = w.copyGroup;
   forLanes(mask, [&](unsigned l) {
     if (w.cluster->failed)
       return;
@@ -44,26 +45,32 @@ void copyAsync(Warp &w, const Inst &i, uint32_t mask) {
                      "expects at most " + std::to_string(data.bytes) +
                          " source bytes, but got " + std::to_string(size));
     uint64_t source = from[l] + i.offset[1];
-    uint8_t buffer[16] = {};
+    const uint8_t *in = nullptr;
     if (size) {
       if (source % data.bytes)
         return w.fault(Fault::Misaligned, i, l,
                        "expects a source that is a multiple of " +
                            std::to_string(data.bytes),
                        source);
-      const uint8_t *place = w.global(i, l, source, size, AccessKind::Read, 1);
-      if (!place)
+      in = w.global(i, l, source, size, AccessKind::Read, 1);
+      if (!in)
         return;
-      std::memcpy(buffer, place, size);
     }
     uint32_t target = 0;
     if (!w.toShared(i, l, i.space, to[l] + i.offset[0], target))
       return;
     Accessor by = copyOf(w, l);
-    if (uint8_t *place = w.shared(i, l, target, data.bytes, AccessKind::Write,
-                                  data.bytes, &by))
-      std::memcpy(place, buffer, data.bytes);
+    uint8_t *out =
+        w.shared(i, l, target, data.bytes, AccessKind::Write, data.bytes, &by);
+    if (!out)
+      return;
+    if (size)
+      flight.pieces.push_back({out, in, size, 0});
+    if (size < data.bytes)
+      flight.pieces.push_back({out + size, nullptr, data.bytes - size, 0});
   });
+  if (!w.cluster->failed)
+    w.cluster->flights.issue(std::move(flight));
 }
 
 void commitCopies(Warp &w, const Inst &, uint32_t) { ++w.copyGroup; }
@@ -71,16 +78,21 @@ void commitCopies(Warp &w, const Inst &, uint32_t) { ++w.copyGroup; }
 void waitCopies(Warp &w, const Inst &i, uint32_t mask) {
   uint32_t newest = i.mode ? 0 : w.lanes(i.src(0))[__builtin_ctz(mask)];
   // wait_all covers copies that no commit has closed.
-  if (i.mode)
-    ++w.copyGroup;
-  if (w.copyGroup > newest + 1)
-    w.clock.raise(w.copyAgent(), w.copyGroup - 1 - newest);
+  uint32_t open = w.copyGroup + (i.mode ? 1 : 0);
+  if (open > newest + 1) {
+    uint32_t group = open - 1 - newest;
+    if (w.waitsFor(i, Flight::Copy, group))
+      return;
+    w.clock.raise(w.copyAgent(), group);
+  }
+  w.copyGroup = open;
 }
 
 /// The mbarrier counts an arrival when this thread's copies so far are done.
 void arriveCopies(Warp &w, const Inst &i, uint32_t mask) {
   const uint64_t *base = w.lanes(i.src(0));
-  uint32_t group = w.copyGroup++;
+  Flight flight{Flight::Arrival, &w, &i, unsigned(__builtin_ctz(mask))};
+  flight.group = w.copyGroup++;
   forLanes(mask, [&](unsigned l) {
     uint32_t address = 0;
     MbarrierPlace place;
@@ -88,7 +100,6 @@ void arriveCopies(Warp &w, const Inst &i, uint32_t mask) {
         !w.toShared(i, l, i.space, base[l] + i.offset[0], address) ||
         !findMbarrier(w, i, l, address, place))
       return;
-    place.shadow->clock.raise(w.copyAgent(), group);
     // Without .noinc the arrival is expected in addition.
     if (!i.mode) {
       MbarrierState state;
@@ -99,8 +110,10 @@ void arriveCopies(Warp &w, const Inst &i, uint32_t mask) {
       bits = state.bits();
       std::memcpy(place.bits, &bits, 8);
     }
-    updateMbarrier(w, i, l, place, 1, 0);
+    flight.mbarriers.push_back(address);
   });
+  if (!w.cluster->failed)
+    w.cluster->flights.issue(std::move(flight));
 }
 
 bool decodeCopy(Decoder &d) {

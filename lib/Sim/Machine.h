@@ -4,6 +4,8 @@
 #ifndef BLOCKSCALE_LIB_SIM_MACHINE_H
 #define BLOCKSCALE_LIB_SIM_MACHINE_H
 
+#include "Chance.h"
+#include "Flights.h"
 #include "Memory.h"
 #include "Program.h"
 #include "Race.h"
@@ -11,6 +13,7 @@
 
 #include <atomic>
 #include <functional>
+#include <set>
 
 namespace blockscale::sim {
 
@@ -74,6 +77,7 @@ struct Warp {
   bool retries = false;  ///< The instruction was not executed: once more.
   bool timedOut = false; ///< A suspended try_wait must answer now.
   bool yields = false;   ///< Ends the turn after this instruction.
+  uint32_t lag = 0;      ///< Rounds that it sits out.
   uint32_t waitLine = 0;
   uint64_t waitObject = 0;
   uint32_t waitBarrier = 0; ///< Of bar.sync.
@@ -138,6 +142,8 @@ struct Warp {
   /// Everything before happens before what is ordered behind `clock` later.
   void release(Clock &into, Clock &fencedInto);
   void acquire(const Clock &from, const Clock &fencedFrom);
+  /// Whether such copies are on their way: then the warp tries again later.
+  bool waitsFor(const Inst &inst, Flight::Kind kind, uint32_t group);
   void syncLanes() { syncTime = time++, clock.raise(agent, time); }
   uint32_t copyAgent() const;
   uint32_t bulkReadAgent() const;
@@ -167,6 +173,9 @@ struct MbarrierShadow {
   bool isInitFenced = false;
   uint32_t agent = 0; ///< Of the bulk copies that signal it.
   uint32_t copies = 0;
+  std::set<uint32_t> inFlight; ///< Copies that have not landed.
+  /// Phases that have ended, and the agent whose time they are.
+  uint32_t phases = 0, phaseAgent = 0;
   Clock clock, fenced;         ///< Of the phase being filled.
   Clock doneClock, doneFenced; ///< Of the phases before.
 };
@@ -215,6 +224,8 @@ struct Cluster {
     Clock initFences, doneInitFences;
   } barrier;
   bool failed = false;
+  Chance chance;
+  Flights flights;
 
   // Profile
   std::vector<uint64_t> opcodeCounts;
@@ -224,6 +235,7 @@ struct Cluster {
   explicit Cluster(Machine &machine);
   void start(uint64_t number);
   void run();
+  void runRound(std::vector<Warp *> &turns, bool &anyReady, bool &allPoll);
   void reportDeadlock();
   /// A barrier waits for the warps that live.
   void checkBarriers();

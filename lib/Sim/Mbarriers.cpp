@@ -86,6 +86,7 @@ bool updateMbarrier(Warp &w, const Inst &i, unsigned lane, MbarrierPlace &place,
     state.pending = state.expected;
     MbarrierShadow &shadow = *place.shadow;
     shadow.doneClock.join(shadow.clock);
+    shadow.doneClock.raise(shadow.phaseAgent, ++shadow.phases);
     shadow.doneFenced.join(shadow.fenced);
     shadow.clock.clear();
     shadow.fenced.clear();
@@ -103,7 +104,7 @@ Accessor copyFor(Warp &w, MbarrierPlace &place) {
   by.known = &w.clock;
   by.fenced = &w.fenced;
   by.genericAgents = 2 * w.cluster->warpCount;
-  place.shadow->clock.raise(by.agent, by.time);
+  place.shadow->inFlight.insert(by.time);
   return by;
 }
 
@@ -148,6 +149,7 @@ void init(Warp &w, const Inst &i, uint32_t mask) {
     MbarrierShadow &shadow = cta.mbarriers[address];
     shadow = MbarrierShadow();
     shadow.agent = w.cluster->nextAgent++;
+    shadow.phaseAgent = w.cluster->nextAgent++;
     shadow.initAgent = w.agent;
     shadow.initTime = w.time;
     ++w.cluster->progress;
@@ -198,6 +200,27 @@ void change(Warp &w, const Inst &i, uint32_t mask) {
 
 constexpr uint64_t byParity = 1, blocks = 2, relaxedWait = 4;
 
+/// A parity is that of every second phase: had the phase before the one that
+/// passes not ended, then the one before that would have passed. So the warp
+/// must be ordered behind the end of the phase before, as who waits for every
+/// phase is.
+bool knowsPhase(Warp &w, const Inst &i, unsigned lane,
+                const MbarrierPlace &place) {
+  const MbarrierShadow &shadow = *place.shadow;
+  if (w.clock[shadow.phaseAgent] + 1 >= shadow.phases ||
+      !w.cluster->options.checkRaces)
+    return true;
+  w.fault(Fault::Race, i, lane,
+          "the wait passes at the end of phase " +
+              std::to_string(shadow.phases - 1) +
+              ", but nothing orders it behind the end of phase " +
+              std::to_string(shadow.phases - 2) +
+              ": before that it would pass too, since phases have the parity "
+              "of those two before",
+          place.address);
+  return false;
+}
+
 void wait(Warp &w, const Inst &i, uint32_t mask) {
   uint32_t done = 0, waits = 0;
   uint32_t waitAddress = 0;
@@ -211,6 +234,9 @@ void wait(Warp &w, const Inst &i, uint32_t mask) {
     bool phase = i.mode & byParity ? value & 1 : value >> 63;
     if (bits >> 63 != phase) {
       done |= 1u << l;
+      if ((i.mode & byParity) && !knowsPhase(w, i, l, place))
+        return;
+      w.clock.raise(place.shadow->phaseAgent, place.shadow->phases);
       if (!(i.mode & relaxedWait))
         w.acquire(place.shadow->doneClock, place.shadow->doneFenced);
     } else {
@@ -223,7 +249,10 @@ void wait(Warp &w, const Inst &i, uint32_t mask) {
   if (waits) {
     w.waitLine = i.line;
     w.waitObject = waitAddress;
-    if ((i.mode & blocks) && !w.timedOut) {
+    // Its time may be up at once.
+    bool isOver =
+        w.timedOut || (w.cluster->chance && w.cluster->chance.below(16) == 0);
+    if ((i.mode & blocks) && !isOver) {
       // Suspended: looks again when something has happened.
       w.state = WarpState::AtMbarrier;
       w.retries = true;

@@ -267,6 +267,7 @@ void Warp::reset() {
   state = WarpState::Ready;
   polled = retries = timedOut = yields = false;
   instructions = 0;
+  lag = 0;
   clock.clear();
   fenced.clear();
   time = 1;
@@ -318,6 +319,14 @@ void Warp::completePending(uint32_t group) {
       pending[kept++] = other;
   }
   pending.resize(kept);
+}
+
+bool Warp::waitsFor(const Inst &inst, Flight::Kind kind, uint32_t group) {
+  if (!cluster->flights.isPending(*this, kind, group))
+    return false;
+  waitLine = inst.line;
+  retries = polled = yields = true;
+  return true;
 }
 
 uint32_t Warp::copyAgent() const { return cluster->warpCount + agent; }

@@ -355,8 +355,8 @@ def _one_or_more(arrays):
 def load(path, device=None, convert=False):
     """Loads a library made by `blockscale-compile --emit=shared`.
 
-    `device` is "cpu", "sim", "cuda" or "cuda:1"; None is what the library was
-    compiled for. Its entries become methods that take and return numpy arrays,
+    `device` is "cpu", "cuda", "cuda:1", "sim" or "sim:7", with that seed; None is
+    what the library was compiled for. Its entries become methods that take and return numpy arrays,
     or arrays on the GPU (Library.call explains). With convert=True, float arguments of another width are rounded to nearest even
     and bf16 results come back as float32. Raises Error if there is no such
     library or this build has no such device.

@@ -90,8 +90,9 @@ std::optional<Options> blockscale::run::parseCommandLine(int argc, char **argv,
   for (std::string_view name : runtime::Device::available())
     devices += " " + std::string(name);
   app.add_option("--device", options.device,
-                 devices + ",\ncuda:1 for the second GPU [what the library\n"
-                           "was compiled for]")
+                 devices + ",\ncuda:1 for the second GPU, sim:7 for another "
+                           "order\nof warps and copies than sim's [what the "
+                           "library\nwas compiled for]")
       ->option_text("NAME");
   app.add_option("--threads", options.threads,
                  "Threads on the CPU [BLOCKSCALE_NUM_THREADS, or\n"

@@ -108,6 +108,11 @@ blockscale::sim::parseCommandLine(int argc, char **argv, std::string &error) {
                  "Instructions after which warps change turns [64]")
       ->option_text("N")
       ->check(wholeNumber(1, UINT32_MAX));
+  app.add_option("--seed", options.seed,
+                 "Choose the order in which warps run and how late\n"
+                 "asynchronous copies land; 0: in turns, at once [1]")
+      ->option_text("N")
+      ->check(wholeNumber(0, UINT64_MAX));
   app.add_option("--max-instructions", options.maxInstructions,
                  "Stop a warp after so many [no limit]")
       ->option_text("N")

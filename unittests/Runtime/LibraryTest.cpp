@@ -288,8 +288,9 @@ TEST(Device, Names) {
   EXPECT_EQ(Device::create("tpu", error), nullptr);
   EXPECT_EQ(error.rfind("this build has no device 'tpu'; it has cpu", 0), 0u);
   EXPECT_EQ(Device::create("cuda:12", error)->name(), "cuda:12");
-  for (const char *name :
-       {"", "cpu:0", "cuda:", "cuda:x", "cuda:-1", "cuda1", "cuda:1234"})
+  EXPECT_EQ(Device::create("sim:12", error)->name(), "sim");
+  for (const char *name : {"", "cpu:0", "cuda:", "cuda:x", "cuda:-1", "cuda1",
+                           "cuda:1234", "sim:"})
     EXPECT_EQ(Device::create(name, error), nullptr) << name;
   EXPECT_EQ(Device::defaultFor("cpu"), "cpu");
   EXPECT_EQ(Device::defaultFor("sm_90a"), "cuda");

@@ -26,8 +26,9 @@ public:
   /// Itself, or null where compiled code runs on the host.
   virtual GPUDevice *asGPU() { return nullptr; }
 
-  /// The device of that name: `cpu`, `sim`, `cuda`, `cuda:1`. Null if this
-  /// build has none; the error says which there are.
+  /// The device of that name: `cpu`, `cuda`, `cuda:1`, `sim`, `sim:7` with that
+  /// seed (Simulator.md). Null if this build has none; the error says which
+  /// there are.
   static std::unique_ptr<Device> create(std::string_view name,
                                         std::string &error);
   /// The names create() accepts in this build.

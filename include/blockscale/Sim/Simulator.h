@@ -108,8 +108,11 @@ struct Options {
   bool checkWarpRaces = true; ///< And between lanes without `bar.warp.sync`.
   bool profile = false;
   unsigned threads = 0; ///< Host threads; 0: one per core.
-  /// Warps change turns after so many instructions.
+  /// Warps change turns after so many instructions, with a seed on average.
   unsigned quantum = 64;
+  /// Chooses the order in which warps run and how late asynchronous copies
+  /// land; the same number chooses the same. 0: warps in turns, copies at once.
+  uint64_t seed = 1;
   uint64_t maxInstructions = 0; ///< Warp instructions of a CTA; 0: no limit.
 };
 

@@ -156,6 +156,7 @@ bool SimDevice::launch(GPUModule &, const KernelLaunch &launch, Stream,
     request.params.emplace_back(bytes, bytes + entry->params[i].bytes);
   }
   request.options.profile = isProfiling;
+  request.options.seed = seed;
   sim::Result result = device.launch(request);
   if (!result) {
     error = start + result.text();

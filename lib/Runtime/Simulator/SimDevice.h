@@ -14,6 +14,8 @@ namespace blockscale::runtime {
 /// Everything is done when it is asked for, so there is one stream.
 class SimDevice final : public GPUDevice {
 public:
+  /// The seed is that of sim::Options.
+  explicit SimDevice(uint64_t seed) : seed(seed) {}
   std::string_view name() const override { return "sim"; }
   bool prepare(std::string_view target, std::string &error) override;
   std::string model() const override { return "PTX simulator"; }
@@ -48,6 +50,7 @@ public:
   bool enableProfile() override;
 
 private:
+  const uint64_t seed;
   std::mutex mutex; ///< The simulator serves one thread at a time.
   sim::Device device;
   std::vector<sim::EntryInfo> entries;
