@@ -71,7 +71,7 @@ std::string wait(const std::string &label, unsigned which) {
 
 /// Warp 0 fills `stages` stages by bulk copies, of which warps 1 and 2 take the
 /// steps 0, 2, ... and 1, 3, ...: sums of every second input word.
-std::string ring(unsigned stages) {
+std::string ring(unsigned stages, const std::string &afterStep = "") {
   const std::string n = std::to_string(stages);
   std::string text = "setp.eq.u32 %p0, %thread, 0; add.u32 %x0, %smem, 2048;\n";
   for (unsigned stage = 0; stage < stages; ++stage)
@@ -98,8 +98,8 @@ std::string ring(unsigned stages) {
          "bra step;\nconsume:\n"
          "full: mbarrier.try_wait.parity.shared.b64 %p3, [%x6], %x5;\n"
          "@!%p3 bra full;\nld.shared.b64 %y1, [%x7];\n"
-         "add.u64 %o0, %o0, %y1;\nmbarrier.arrive.shared.b64 _, [%x6+64];\n"
-         "step: add.u32 %x2, %x2, %x3; bra next;\nend:";
+         "add.u64 %o0, %o0, %y1;\nmbarrier.arrive.shared.b64 _, [%x6+64];\n" +
+         afterStep + "step: add.u32 %x2, %x2, %x3; bra next;\nend:";
 }
 } // namespace
 
@@ -204,9 +204,10 @@ TEST(Flights, GroupsThatShareStages) {
   uint64_t sums[2] = {12 * 1000 + 4 * 66, 12 * 1002 + 4 * 66};
   unsigned failures = 0, early = 0;
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
-    // Each group has stages of its own.
-    for (unsigned stages : {2, 4}) {
-      Execution good = run(ring(stages), seed, 96);
+    // Each group has stages of its own, or knows how far the other one is.
+    for (const std::string &body :
+         {ring(2), ring(4), ring(3, "bar.sync 1, 64;\n")}) {
+      Execution good = run(body, seed, 96);
       EXPECT_TRUE(good.result) << good.result.text();
       EXPECT_EQ(good.out[32], sums[0]);
       EXPECT_EQ(good.out[64], sums[1]);
