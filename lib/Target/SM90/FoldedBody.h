@@ -12,7 +12,6 @@
 #define BLOCKSCALE_LIB_TARGET_SM90_FOLDEDBODY_H
 
 #include "FoldedKernel.h"
-#include "OperandTiles.h"
 #include "TileOrder.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -37,7 +36,7 @@ struct FoldedLayout {
 class FoldedBody {
 public:
   FoldedBody(HopperCode code, const FoldedPlan &plan,
-             const FoldedProblem &problem,
+             const OperandProblem &problem,
              const nvidia::MatmulEpilogue &epilogue, mlir::ValueRange args)
       : code(code), plan(plan), problem(problem), layout(plan),
         epilogue(epilogue), args(args) {}
@@ -68,7 +67,7 @@ private:
 
   HopperCode code;
   const FoldedPlan &plan;
-  const FoldedProblem &problem;
+  const OperandProblem &problem;
   FoldedLayout layout;
   const nvidia::MatmulEpilogue &epilogue;
   mlir::ValueRange args;

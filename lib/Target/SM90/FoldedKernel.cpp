@@ -1,6 +1,7 @@
 //===-- FoldedKernel.cpp - Products of folded operands --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "FoldedBody.h"
+#include "ProductKernel.h"
 
 #include "blockscale/Kernels/Patterns.h"
 
@@ -63,26 +64,13 @@ int64_t sm90::foldedSharedBytes(const FoldedPlan &plan) {
 
 func::FuncOp sm90::foldedKernel(nvidia::GPUKernelSet &kernelSet, Location loc,
                                 const FoldedPlan &plan,
-                                const FoldedProblem &problem,
+                                const OperandProblem &problem,
                                 const MatmulEpilogue &epilogue) {
-  MLIRContext *context = loc.getContext();
-  Type map = LLVM::LLVMPointerType::get(context);
-  Type pointer = ThreadCode::globalPointer(context);
-  Type index = IndexType::get(context);
-  SmallVector<Type> types{map,     map,   pointer, pointer,
-                          pointer, index, index,   index};
-  llvm::append_range(types, epilogue.argumentTypes());
-  nvidia::LaunchShape shape;
-  shape.threads = FoldedPlan::threads();
-  shape.sharedBytes = static_cast<int32_t>(foldedSharedBytes(plan));
-  // setmaxnreg needs a known number of registers at the start.
-  shape.resident = 1;
-  return kernelSet.getOrCreateRaw(
-      loc, "blockscale_folded",
+  ProductKernel kernel{
+      "blockscale_folded",
       kernels::kernelKey("sm90.folded", plan.stages, plan.group, problem.k,
                          problem.sharedB, epilogue.key()),
-      types, shape, [&](OpBuilder &builder, Location loc, ValueRange args) {
-        FoldedBody(HopperCode(builder, loc), plan, problem, epilogue, args)
-            .emit();
-      });
+      productTypes(loc.getContext(), 3),
+      soleBlock(FoldedPlan::threads(), foldedSharedBytes(plan))};
+  return kernel.make<FoldedBody>(kernelSet, loc, plan, problem, epilogue);
 }

@@ -4,6 +4,7 @@
 #define BLOCKSCALE_LIB_TARGET_SM90_FOLDEDKERNEL_H
 
 #include "Misfits.h"
+#include "OperandTiles.h"
 
 #include "blockscale/Target/NVIDIA/Epilogue.h"
 #include "blockscale/Target/NVIDIA/GPUKernelSet.h"
@@ -20,11 +21,6 @@ struct FoldedPlan {
   static constexpr int64_t threads() { return 384; }
 };
 
-struct FoldedProblem {
-  int64_t k = 0;
-  bool sharedB = true; ///< All batches use the same B.
-};
-
 /// Elements of K that a stage holds, and that are added up before the sum joins
 /// the f32 total.
 inline constexpr int64_t kFoldedStageK = 128;
@@ -36,7 +32,7 @@ int64_t foldedSharedBytes(const FoldedPlan &plan);
 /// misfits, M, N, batches (index), the epilogue's. Any number of blocks.
 mlir::func::FuncOp foldedKernel(nvidia::GPUKernelSet &kernelSet,
                                 mlir::Location loc, const FoldedPlan &plan,
-                                const FoldedProblem &problem,
+                                const OperandProblem &problem,
                                 const nvidia::MatmulEpilogue &epilogue);
 
 } // namespace blockscale::sm90

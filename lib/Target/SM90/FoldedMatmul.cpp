@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "FoldedMatmul.h"
 #include "FoldKernel.h"
+#include "ProductKernel.h"
 #include "TensorMap.h"
 
 #include "blockscale/Kernels/HostSide.h"
@@ -70,13 +71,7 @@ Value sm90::generateFolded(OpBuilder &builder, Location loc,
   func::FuncOp kernel = foldedKernel(kernelSet, loc, plan,
                                      {k, problem.rhsShared}, problem.epilogue);
   Value tiles = math.mul(math.mul(tilesM, tilesN), problem.batch);
-  Value blocks =
-      math.min(tiles, math.constant(kernelSet.getChip().multiprocessors));
-  SmallVector<Value> arguments{mapA,         mapB,         a.factors,
-                               b.factors,    misfits,      problem.rows,
-                               problem.cols, problem.batch};
-  llvm::append_range(arguments, problem.epilogue.arguments());
-  kernelSet.launchRaw(builder, loc, kernel,
-                      {blocks, math.constant(1), math.constant(1)}, arguments);
+  launchInTurns(builder, loc, kernelSet, kernel, problem, tiles,
+                {mapA, mapB, a.factors, b.factors, misfits});
   return misfits;
 }

@@ -15,6 +15,11 @@
 
 namespace blockscale::sm90 {
 
+struct OperandProblem {
+  int64_t k = 0;
+  bool sharedB = true; ///< All batches use the same B.
+};
+
 class OperandTiles {
 public:
   OperandTiles(int64_t rowsA, int64_t rowsB, int64_t stages)

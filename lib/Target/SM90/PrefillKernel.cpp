@@ -1,6 +1,7 @@
 //===-- PrefillKernel.cpp - Many tokens times packed weights --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "PrefillBody.h"
+#include "ProductKernel.h"
 
 #include "blockscale/Kernels/Patterns.h"
 
@@ -64,27 +65,16 @@ func::FuncOp sm90::prefillKernel(nvidia::GPUKernelSet &kernelSet, Location loc,
                                  const PrefillProblem &problem,
                                  const MatmulEpilogue &epilogue) {
   MLIRContext *context = loc.getContext();
-  Type map = LLVM::LLVMPointerType::get(context);
-  Type index = IndexType::get(context);
-  SmallVector<Type> types{map,   map,   ThreadCode::globalPointer(context),
-                          index, index, index};
+  ProductKernel kernel{
+      "blockscale_prefill",
+      kernels::kernelKey("sm90.prefill", plan.tokens, plan.stages, plan.group,
+                         plan.split, problem.format.key(), problem.k,
+                         problem.scalesType, problem.sharedWeights,
+                         problem.onlyMisfits, epilogue.key()),
+      productTypes(context, 1),
+      soleBlock(PrefillPlan::threads(), prefillSharedBytes(plan, problem))};
   if (problem.onlyMisfits)
-    types.push_back(ThreadCode::globalPointer(context));
-  llvm::append_range(types, epilogue.argumentTypes());
-  std::string key = kernels::kernelKey(
-      "sm90.prefill", plan.tokens, plan.stages, plan.group, plan.split,
-      problem.format.key(), problem.k, problem.scalesType,
-      problem.sharedWeights, problem.onlyMisfits, epilogue.key());
-  nvidia::LaunchShape shape;
-  shape.threads = PrefillPlan::threads();
-  shape.cluster = static_cast<int32_t>(plan.split);
-  shape.sharedBytes = static_cast<int32_t>(prefillSharedBytes(plan, problem));
-  // setmaxnreg needs a known number of registers at the start.
-  shape.resident = 1;
-  return kernelSet.getOrCreateRaw(
-      loc, "blockscale_prefill", key, types, shape,
-      [&](OpBuilder &builder, Location loc, ValueRange args) {
-        PrefillBody(HopperCode(builder, loc), plan, problem, epilogue, args)
-            .emit();
-      });
+    kernel.types.push_back(ThreadCode::globalPointer(context));
+  kernel.shape.cluster = static_cast<int32_t>(plan.split);
+  return kernel.make<PrefillBody>(kernelSet, loc, plan, problem, epilogue);
 }

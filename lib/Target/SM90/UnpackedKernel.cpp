@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "UnpackedKernel.h"
-#include "OperandTiles.h"
+#include "ProductKernel.h"
 #include "TileOrder.h"
 
 #include "blockscale/Kernels/Patterns.h"
@@ -37,7 +37,7 @@ struct UnpackedLayout {
 class UnpackedBody {
 public:
   UnpackedBody(HopperCode code, const UnpackedPlan &plan,
-               const UnpackedProblem &problem, const MatmulEpilogue &epilogue,
+               const OperandProblem &problem, const MatmulEpilogue &epilogue,
                ValueRange args)
       : code(code), plan(plan), problem(problem), layout(plan),
         epilogue(epilogue), args(args) {}
@@ -62,7 +62,7 @@ private:
 
   HopperCode code;
   const UnpackedPlan &plan;
-  const UnpackedProblem &problem;
+  const OperandProblem &problem;
   UnpackedLayout layout;
   const MatmulEpilogue &epilogue;
   ValueRange args;
@@ -162,24 +162,13 @@ int64_t sm90::unpackedSharedBytes(const UnpackedPlan &plan) {
 
 func::FuncOp sm90::unpackedKernel(nvidia::GPUKernelSet &kernelSet, Location loc,
                                   const UnpackedPlan &plan,
-                                  const UnpackedProblem &problem,
+                                  const OperandProblem &problem,
                                   const MatmulEpilogue &epilogue) {
-  MLIRContext *context = loc.getContext();
-  Type map = LLVM::LLVMPointerType::get(context);
-  Type index = IndexType::get(context);
-  SmallVector<Type> types{map, map, index, index, index};
-  llvm::append_range(types, epilogue.argumentTypes());
-  nvidia::LaunchShape shape;
-  shape.threads = UnpackedPlan::threads();
-  shape.sharedBytes = static_cast<int32_t>(unpackedSharedBytes(plan));
-  // setmaxnreg needs a known number of registers at the start.
-  shape.resident = 1;
-  return kernelSet.getOrCreateRaw(
-      loc, "blockscale_unpacked",
+  ProductKernel kernel{
+      "blockscale_unpacked",
       kernels::kernelKey("sm90.unpacked", plan.cols, plan.stages, plan.group,
                          problem.k, problem.sharedB, epilogue.key()),
-      types, shape, [&](OpBuilder &builder, Location loc, ValueRange args) {
-        UnpackedBody(HopperCode(builder, loc), plan, problem, epilogue, args)
-            .emit();
-      });
+      productTypes(loc.getContext(), 0),
+      soleBlock(UnpackedPlan::threads(), unpackedSharedBytes(plan))};
+  return kernel.make<UnpackedBody>(kernelSet, loc, plan, problem, epilogue);
 }

@@ -3,6 +3,8 @@
 #ifndef BLOCKSCALE_LIB_TARGET_SM90_UNPACKEDKERNEL_H
 #define BLOCKSCALE_LIB_TARGET_SM90_UNPACKEDKERNEL_H
 
+#include "OperandTiles.h"
+
 #include "blockscale/Target/NVIDIA/Epilogue.h"
 #include "blockscale/Target/NVIDIA/GPUKernelSet.h"
 
@@ -19,11 +21,6 @@ struct UnpackedPlan {
   static constexpr int64_t threads() { return 384; }
 };
 
-struct UnpackedProblem {
-  int64_t k = 0;
-  bool sharedB = true; ///< All batches use the same B.
-};
-
 /// Elements of K that a stage holds.
 inline constexpr int64_t kUnpackedStageK = 64;
 
@@ -34,7 +31,7 @@ int64_t unpackedSharedBytes(const UnpackedPlan &plan);
 /// the epilogue's. Any number of blocks.
 mlir::func::FuncOp unpackedKernel(nvidia::GPUKernelSet &kernelSet,
                                   mlir::Location loc, const UnpackedPlan &plan,
-                                  const UnpackedProblem &problem,
+                                  const OperandProblem &problem,
                                   const nvidia::MatmulEpilogue &epilogue);
 
 } // namespace blockscale::sm90

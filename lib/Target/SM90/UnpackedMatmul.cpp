@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "UnpackedMatmul.h"
 #include "DequantizeKernel.h"
+#include "ProductKernel.h"
 #include "TensorMap.h"
 
 #include "blockscale/Kernels/KernelBuilder.h"
@@ -61,11 +62,5 @@ void sm90::generateUnpacked(OpBuilder &builder, Location loc,
       math.mul(math.mul(math.ceilDiv(problem.rows, UnpackedPlan::rows()),
                         math.ceilDiv(problem.cols, plan.cols)),
                problem.batch);
-  Value blocks =
-      math.min(tiles, math.constant(kernelSet.getChip().multiprocessors));
-  SmallVector<Value> arguments{mapA, mapB, problem.rows, problem.cols,
-                               problem.batch};
-  llvm::append_range(arguments, problem.epilogue.arguments());
-  kernelSet.launchRaw(builder, loc, kernel,
-                      {blocks, math.constant(1), math.constant(1)}, arguments);
+  launchInTurns(builder, loc, kernelSet, kernel, problem, tiles, {mapA, mapB});
 }
