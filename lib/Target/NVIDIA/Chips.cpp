@@ -21,6 +21,13 @@ static constexpr Chip kChips[] = {
     {"sm_121a", "+ptx88", 101376, 48, true, false, true, true},
 };
 
+std::string Chip::whyNoRoom(int64_t bytes) const {
+  if (bytes <= sharedBytes)
+    return "";
+  return "expects at most " + std::to_string(sharedBytes) +
+         " bytes of shared memory, but it needs " + std::to_string(bytes);
+}
+
 llvm::ArrayRef<Chip> blockscale::nvidia::chips() { return kChips; }
 
 bool blockscale::nvidia::looksLikeChip(StringRef name) {

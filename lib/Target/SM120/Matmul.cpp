@@ -263,15 +263,10 @@ bool BlockScaledMatmul::accepts(const MatmulProblem &problem, const Chip &chip,
                                 std::string &why) const {
   const Atom &atom = *findAtom(problem);
   TileShape shape = shapeOf(atom, tile);
-  if (!shape.isPossible() || tile.k != tileK(atom)) {
-    why = "expects m of 16, 32, 64 or 128, n of 64 or 128, k of " +
-          std::to_string(tileK(atom)) + " and at least 2 stages";
-    return false;
-  }
-  int64_t bytes = tiledMatmulBytes(shape, stageBytesOf(atom, problem, shape));
-  if (bytes > chip.sharedBytes)
-    why = "expects at most " + std::to_string(chip.sharedBytes) +
-          " bytes of shared memory, but it needs " + std::to_string(bytes);
+  why = whyNoTile(shape, tile, tileK(atom));
+  if (why.empty())
+    why = chip.whyNoRoom(
+        tiledMatmulBytes(shape, stageBytesOf(atom, problem, shape)));
   return why.empty();
 }
 

@@ -151,14 +151,9 @@ bool DequantizingMatmul::accepts(const MatmulProblem &problem, const Chip &chip,
                                  const MatmulTile &tile,
                                  std::string &why) const {
   TileShape shape = shapeOf(tile);
-  int64_t bytes = tiledMatmulBytes(shape, stageBytesOf(shape));
-  if (!shape.isPossible() || tile.k != kTileK)
-    why =
-        "expects m of 16, 32, 64 or 128, n of 64 or 128, k of 64 and at least "
-        "2 stages";
-  else if (bytes > chip.sharedBytes)
-    why = "expects at most " + std::to_string(chip.sharedBytes) +
-          " bytes of shared memory, but it needs " + std::to_string(bytes);
+  why = whyNoTile(shape, tile, kTileK);
+  if (why.empty())
+    why = chip.whyNoRoom(tiledMatmulBytes(shape, stageBytesOf(shape)));
   return why.empty();
 }
 

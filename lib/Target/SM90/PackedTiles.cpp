@@ -297,9 +297,7 @@ bool sm90::packedAccepts(const MatmulProblem &problem, const Chip &chip,
           std::to_string(kMaxSplit) + " blocks that share K " +
           "and at least 2 stages with n of " +
           std::to_string(PrefillPlan::rows());
-  else if (int64_t bytes = prefillSharedBytes(plan, prefillProblem(problem));
-           bytes > chip.sharedBytes)
-    why = "expects at most " + std::to_string(chip.sharedBytes) +
-          " bytes of shared memory, but it needs " + std::to_string(bytes);
+  else
+    why = chip.whyNoRoom(prefillSharedBytes(plan, prefillProblem(problem)));
   return why.empty();
 }

@@ -20,6 +20,9 @@ struct Chip {
   bool wgmma;               ///< Warpgroup matrix instructions.
   bool convertsFP8;         ///< cvt of f32 pairs to e4m3x2 and e5m2x2.
   bool convertsFP4;         ///< And to e2m1x2, e2m3x2 and e3m2x2.
+
+  /// Why a block can't have `bytes` of shared memory; empty if it can.
+  std::string whyNoRoom(int64_t bytes) const;
 };
 
 llvm::ArrayRef<Chip> chips();
