@@ -59,6 +59,32 @@ SmallVector<Value> FragmentLoader::loadB(ThreadCode &code, Value stage,
   return code.loadMatrices(address, 4, packedBits);
 }
 
+void FragmentMultiplier::multiply(ThreadCode &code, Value stageA, Value stageB,
+                                  MutableArrayRef<Value> sums) {
+  Type result = LLVM::LLVMStructType::getLiteral(
+      code.builder.getContext(), SmallVector<Type>(4, code.f32()));
+  for (int64_t step = 0; step < shape.steps(); ++step) {
+    beginStep(code, stageA, stageB, step);
+    SmallVector<Registers> a, b;
+    for (int64_t i = 0; i < shape.fragmentsM(); ++i)
+      a.push_back(loadA(code, stageA, i, step));
+    for (int64_t j = 0; j < shape.fragmentsN(); j += 2) {
+      Registers pair = loadB(code, stageB, j, step);
+      b.push_back({pair[0], pair[1]});
+      b.push_back({pair[2], pair[3]});
+    }
+    for (int64_t i = 0; i < shape.fragmentsM(); ++i)
+      for (int64_t j = 0; j < shape.fragmentsN(); ++j) {
+        MutableArrayRef<Value> sum =
+            sums.slice((i * shape.fragmentsN() + j) * 4, 4);
+        Value next = mma(code, result, a[i], b[j], sum, i, j);
+        for (int64_t element = 0; element < 4; ++element)
+          sum[element] = LLVM::ExtractValueOp::create(code.builder, code.loc,
+                                                      next, element);
+      }
+  }
+}
+
 CopySource::CopySource(const TileShape &shape, int64_t tileRows,
                        int64_t strideBytes, int64_t filledBytes)
     : shape(shape), tileRows(tileRows), strideBytes(strideBytes),

@@ -97,11 +97,11 @@ int64_t stageBytesOf(const Atom &atom, const MatmulProblem &problem,
          makeSource(atom, problem.rhs, shape, shape.n).stageBytes();
 }
 
-struct BlockScaledMultiplier : TileMultiplier {
+struct BlockScaledMultiplier : FragmentMultiplier {
   BlockScaledMultiplier(const Atom &atom, const MatmulProblem &problem,
                         const TileShape &shape, ScaledSource &lhs,
                         ScaledSource &rhs)
-      : atom(atom), problem(problem), shape(shape), fragments(shape), lhs(lhs),
+      : FragmentMultiplier(shape), atom(atom), problem(problem), lhs(lhs),
         rhs(rhs) {}
 
   void begin(ThreadCode &code, Value lane, Value warpRow,
@@ -110,8 +110,24 @@ struct BlockScaledMultiplier : TileMultiplier {
     lhs.beginScales(code, scaleRowA, shape.fragmentsM() / sharingA());
     rhs.beginScales(code, scaleRowB, shape.fragmentsN() / sharingB());
   }
-  void multiply(ThreadCode &code, Value stageA, Value stageB,
-                MutableArrayRef<Value> sums) override;
+
+protected:
+  void beginStep(ThreadCode &code, Value stageA, Value stageB,
+                 int64_t step) override;
+  Registers loadA(ThreadCode &code, Value stage, int64_t i,
+                  int64_t step) override {
+    return aligned(
+        code, problem.lhs,
+        fragments.loadA(code, stage, i, step, packedBits(problem.lhs)));
+  }
+  Registers loadB(ThreadCode &code, Value stage, int64_t j,
+                  int64_t step) override {
+    return aligned(
+        code, problem.rhs,
+        fragments.loadB(code, stage, j, step, packedBits(problem.rhs)));
+  }
+  Value mma(ThreadCode &code, Type result, ValueRange a, ValueRange b,
+            ValueRange sums, int64_t i, int64_t j) override;
 
 private:
   /// Fragments whose scales one register of a warp holds.
@@ -122,19 +138,25 @@ private:
   }
   /// ldmatrix leaves an element of 4 bits in the low nibble of its byte; the
   /// instruction reads bits 2 to 5.
-  void align(ThreadCode &code, const MatmulSide &side,
-             SmallVectorImpl<Value> &registers) const {
+  Registers aligned(ThreadCode &code, const MatmulSide &side,
+                    Registers registers) const {
     if (packedBits(side))
       for (Value &value : registers)
         value = code.shl(value, 2);
+    return registers;
+  }
+  /// Which byte, or which lane of a quad, holds a scale.
+  static Value selector(ThreadCode &code, int64_t value) {
+    return arith::ConstantIntOp::create(code.builder, code.loc, value, 16);
   }
 
   const Atom &atom;
   const MatmulProblem &problem;
-  const TileShape shape;
-  FragmentLoader fragments;
   ScaledSource &lhs, &rhs;
   Value scaleRowA, scaleRowB; ///< The first rows whose scales this lane loads.
+  /// Of the present step.
+  SmallVector<Value> scaleA, scaleB;
+  Value scaleByte;
 };
 
 struct BlockScaledMatmul : MatmulSchedule {
@@ -174,54 +196,27 @@ void BlockScaledMultiplier::begin(ThreadCode &code, Value lane, Value warpRow,
   scaleRowB = code.add(code.add(warpCol, g), code.shl(fragmentB, 3));
 }
 
-void BlockScaledMultiplier::multiply(ThreadCode &code, Value stageA,
-                                     Value stageB,
-                                     MutableArrayRef<Value> sums) {
-  MLIRContext *context = code.builder.getContext();
-  Type result = LLVM::LLVMStructType::getLiteral(
-      context, SmallVector<Type>(4, code.f32()));
-  auto selector = [&](int64_t value) -> Value {
-    return arith::ConstantIntOp::create(code.builder, code.loc, value, 16);
-  };
-  NVVM::MMATypes typeA = *elementType(problem.lhs.format->element);
-  NVVM::MMATypes typeB = *elementType(problem.rhs.format->element);
+void BlockScaledMultiplier::beginStep(ThreadCode &code, Value stageA,
+                                      Value stageB, int64_t step) {
   int64_t stepsPerWord = 4 / atom.scales;
-  SmallVector<Value> scaleA, scaleB;
-  for (int64_t step = 0; step < shape.steps(); ++step) {
-    if (step % stepsPerWord == 0) {
-      scaleA = lhs.loadScales(code, stageA, step / stepsPerWord);
-      scaleB = rhs.loadScales(code, stageB, step / stepsPerWord);
-    }
-    Value byte = selector(step % stepsPerWord * atom.scales);
-    SmallVector<SmallVector<Value>> a, b;
-    for (int64_t i = 0; i < shape.fragmentsM(); ++i) {
-      a.push_back(
-          fragments.loadA(code, stageA, i, step, packedBits(problem.lhs)));
-      align(code, problem.lhs, a.back());
-    }
-    for (int64_t j = 0; j < shape.fragmentsN(); j += 2) {
-      SmallVector<Value> pair =
-          fragments.loadB(code, stageB, j, step, packedBits(problem.rhs));
-      align(code, problem.rhs, pair);
-      b.push_back({pair[0], pair[1]});
-      b.push_back({pair[2], pair[3]});
-    }
-    for (int64_t i = 0; i < shape.fragmentsM(); ++i)
-      for (int64_t j = 0; j < shape.fragmentsN(); ++j) {
-        MutableArrayRef<Value> sum =
-            sums.slice((i * shape.fragmentsN() + j) * 4, 4);
-        Value next = NVVM::MmaBlockScaleOp::create(
-            code.builder, code.loc, result, a[i], b[j], ValueRange(sum),
-            scaleA[i / sharingA()], byte, selector(i % sharingA()),
-            scaleB[j / sharingB()], byte, selector(j % sharingB()),
-            ArrayRef<int64_t>{16, 8, atom.k},
-            std::array<NVVM::MMATypes, 2>{typeA, typeB}, atom.vector,
-            atom.scaleFormat, atom.kind);
-        for (int64_t element = 0; element < 4; ++element)
-          sum[element] = LLVM::ExtractValueOp::create(code.builder, code.loc,
-                                                      next, element);
-      }
+  if (step % stepsPerWord == 0) {
+    scaleA = lhs.loadScales(code, stageA, step / stepsPerWord);
+    scaleB = rhs.loadScales(code, stageB, step / stepsPerWord);
   }
+  scaleByte = selector(code, step % stepsPerWord * atom.scales);
+}
+
+Value BlockScaledMultiplier::mma(ThreadCode &code, Type result, ValueRange a,
+                                 ValueRange b, ValueRange sums, int64_t i,
+                                 int64_t j) {
+  return NVVM::MmaBlockScaleOp::create(
+      code.builder, code.loc, result, a, b, sums, scaleA[i / sharingA()],
+      scaleByte, selector(code, i % sharingA()), scaleB[j / sharingB()],
+      scaleByte, selector(code, j % sharingB()),
+      ArrayRef<int64_t>{16, 8, atom.k},
+      std::array<NVVM::MMATypes, 2>{*elementType(problem.lhs.format->element),
+                                    *elementType(problem.rhs.format->element)},
+      atom.vector, atom.scaleFormat, atom.kind);
 }
 
 std::string BlockScaledMatmul::describe(const MatmulProblem &problem,

@@ -14,19 +14,20 @@ using namespace blockscale::sm80;
 
 namespace {
 
-struct Bf16Multiplier : TileMultiplier {
-  Bf16Multiplier(const TileShape &shape) : shape(shape), fragments(shape) {}
+struct Bf16Multiplier : FragmentMultiplier {
+  using FragmentMultiplier::FragmentMultiplier;
 
-  void begin(ThreadCode &code, Value lane, Value warpRow,
-             Value warpCol) override {
-    fragments.begin(code, lane, warpRow, warpCol);
+protected:
+  Value mma(ThreadCode &code, Type result, ValueRange a, ValueRange b,
+            ValueRange sums, int64_t, int64_t) override {
+    return NVVM::MmaOp::create(
+        code.builder, code.loc, result, a, b, sums,
+        ArrayRef<int64_t>{16, 8, 16}, std::nullopt, std::nullopt,
+        std::array<NVVM::MMATypes, 2>{NVVM::MMATypes::bf16,
+                                      NVVM::MMATypes::bf16},
+        std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
+                                       NVVM::MMALayout::col});
   }
-  void multiply(ThreadCode &code, Value stageA, Value stageB,
-                MutableArrayRef<Value> sums) override;
-
-private:
-  const TileShape shape;
-  FragmentLoader fragments;
 };
 
 struct DequantizingMatmul : MatmulSchedule {
@@ -48,38 +49,6 @@ struct DequantizingMatmul : MatmulSchedule {
 };
 
 } // namespace
-
-void Bf16Multiplier::multiply(ThreadCode &code, Value stageA, Value stageB,
-                              MutableArrayRef<Value> sums) {
-  MLIRContext *context = code.builder.getContext();
-  Type result = LLVM::LLVMStructType::getLiteral(
-      context, SmallVector<Type>(4, code.f32()));
-  for (int64_t step = 0; step < shape.steps(); ++step) {
-    SmallVector<SmallVector<Value>> a, b;
-    for (int64_t i = 0; i < shape.fragmentsM(); ++i)
-      a.push_back(fragments.loadA(code, stageA, i, step));
-    for (int64_t j = 0; j < shape.fragmentsN(); j += 2) {
-      SmallVector<Value> pair = fragments.loadB(code, stageB, j, step);
-      b.push_back({pair[0], pair[1]});
-      b.push_back({pair[2], pair[3]});
-    }
-    for (int64_t i = 0; i < shape.fragmentsM(); ++i)
-      for (int64_t j = 0; j < shape.fragmentsN(); ++j) {
-        MutableArrayRef<Value> sum =
-            sums.slice((i * shape.fragmentsN() + j) * 4, 4);
-        Value next = NVVM::MmaOp::create(
-            code.builder, code.loc, result, a[i], b[j], ValueRange(sum),
-            ArrayRef<int64_t>{16, 8, 16}, std::nullopt, std::nullopt,
-            std::array<NVVM::MMATypes, 2>{NVVM::MMATypes::bf16,
-                                          NVVM::MMATypes::bf16},
-            std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
-                                           NVVM::MMALayout::col});
-        for (int64_t element = 0; element < 4; ++element)
-          sum[element] = LLVM::ExtractValueOp::create(code.builder, code.loc,
-                                                      next, element);
-      }
-  }
-}
 
 static bool isExact(const MatmulSide &side) {
   return significantBits(side) <= 8;

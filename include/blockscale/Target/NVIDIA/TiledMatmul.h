@@ -108,6 +108,41 @@ private:
   mlir::Value chunkA, chunkB; ///< Of its chunk, at step 0.
 };
 
+/// Multiplies fragment by fragment; what remains is the instruction.
+class FragmentMultiplier : public TileMultiplier {
+public:
+  FragmentMultiplier(const TileShape &shape) : shape(shape), fragments(shape) {}
+  void begin(ThreadCode &code, mlir::Value lane, mlir::Value warpRow,
+             mlir::Value warpCol) override {
+    fragments.begin(code, lane, warpRow, warpCol);
+  }
+  void multiply(ThreadCode &code, mlir::Value stageA, mlir::Value stageB,
+                llvm::MutableArrayRef<mlir::Value> sums) final;
+
+protected:
+  using Registers = llvm::SmallVector<mlir::Value>;
+
+  /// Before the fragments of mma step `step` are loaded.
+  virtual void beginStep(ThreadCode &, mlir::Value, mlir::Value, int64_t) {}
+  /// As the loader's.
+  virtual Registers loadA(ThreadCode &code, mlir::Value stage, int64_t i,
+                          int64_t step) {
+    return fragments.loadA(code, stage, i, step);
+  }
+  virtual Registers loadB(ThreadCode &code, mlir::Value stage, int64_t j,
+                          int64_t step) {
+    return fragments.loadB(code, stage, j, step);
+  }
+  /// The instruction for fragments `i` of A and `j` of B, whose 4 sums are the
+  /// members of `result`.
+  virtual mlir::Value mma(ThreadCode &code, mlir::Type result,
+                          mlir::ValueRange a, mlir::ValueRange b,
+                          mlir::ValueRange sums, int64_t i, int64_t j) = 0;
+
+  const TileShape shape;
+  FragmentLoader fragments;
+};
+
 /// Offset in a swizzled tile of the chunk (16 bytes) of a row.
 mlir::Value swizzledOffset(ThreadCode &code, const TileShape &shape,
                            mlir::Value row, mlir::Value chunk);
