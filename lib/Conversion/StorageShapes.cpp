@@ -76,7 +76,38 @@ static std::string checkReshape(RankedTensorType expanded,
          textOf(expanded) + " and " + textOf(collapsed);
 }
 
-static std::string checkConcat(tensor::ConcatOp op) {
+// checkPacked: why the operation can't do to bytes what it does to elements
+// that lie two to a byte; empty if it can.
+
+static std::string checkPacked(tensor::EmptyOp op) {
+  if (!ShapedType::isDynamic(innermost(op.getType())))
+    return "";
+  return "expects a constant innermost extent of elements that lie two to a "
+         "byte, but got " +
+         textOf(op.getType());
+}
+
+static std::string checkPacked(tensor::ExtractSliceOp op) {
+  return checkSlice(op.getSourceType(), op.getType(), op.getStaticOffsets(),
+                    op.getStaticSizes(), op.getStaticStrides());
+}
+
+static std::string checkPacked(tensor::InsertSliceOp op) {
+  return checkSlice(op.getDestType(), op.getSourceType(), op.getStaticOffsets(),
+                    op.getStaticSizes(), op.getStaticStrides());
+}
+
+static std::string checkPacked(tensor::ExpandShapeOp op) {
+  return checkReshape(op.getResultType(), op.getSrcType(),
+                      op.getReassociationIndices());
+}
+
+static std::string checkPacked(tensor::CollapseShapeOp op) {
+  return checkReshape(op.getSrcType(), op.getResultType(),
+                      op.getReassociationIndices());
+}
+
+static std::string checkPacked(tensor::ConcatOp op) {
   auto type = op.getResultType();
   if (static_cast<int64_t>(op.getDim()) != type.getRank() - 1)
     return "";
@@ -86,6 +117,14 @@ static std::string checkConcat(tensor::ConcatOp op) {
              "to a byte, but got " +
              textOf(input);
   return "";
+}
+
+static std::string checkPacked(linalg::TransposeOp op) {
+  ArrayRef<int64_t> permutation = op.getPermutation();
+  if (permutation.back() == static_cast<int64_t>(permutation.size()) - 1)
+    return "";
+  return "expects to keep the innermost dimension of elements that lie two to "
+         "a byte; transpose real values and quantize them";
 }
 
 static std::string checkCast(RankedTensorType from, RankedTensorType to) {
@@ -127,12 +166,6 @@ std::optional<std::string> blockscale::whyShapeIsNotConverted(Operation *op) {
                  textOf(cast.getType());
         return checkCast(from, to);
       })
-      .Case([&](tensor::DimOp dim) -> Answer {
-        return isTiled ? tiledReason(stored) : "";
-      })
-      .Case([&](tensor::BitcastOp bitcast) -> Answer {
-        return isTiled ? tiledReason(stored) : "";
-      })
       .Case([&](arith::SelectOp select) -> Answer {
         if (isPacked && isa<ShapedType>(select.getCondition().getType()))
           return "expects one condition for elements that lie two to a byte, "
@@ -140,55 +173,14 @@ std::optional<std::string> blockscale::whyShapeIsNotConverted(Operation *op) {
                  textOf(select.getCondition().getType());
         return "";
       })
-      .Case([&](tensor::EmptyOp empty) -> Answer {
+      .Case<tensor::DimOp, tensor::BitcastOp>(
+          [&](auto) -> Answer { return isTiled ? tiledReason(stored) : ""; })
+      .Case<tensor::EmptyOp, tensor::ExtractSliceOp, tensor::InsertSliceOp,
+            tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::ConcatOp,
+            linalg::TransposeOp>([&](auto shaped) -> Answer {
         if (isTiled)
           return tiledReason(stored);
-        if (isPacked && ShapedType::isDynamic(innermost(empty.getType())))
-          return "expects a constant innermost extent of elements that lie "
-                 "two to a byte, but got " +
-                 textOf(stored);
-        return "";
-      })
-      .Case([&](tensor::ExtractSliceOp slice) -> Answer {
-        if (isTiled || !isPacked)
-          return isTiled ? tiledReason(stored) : "";
-        return checkSlice(slice.getSourceType(), slice.getType(),
-                          slice.getStaticOffsets(), slice.getStaticSizes(),
-                          slice.getStaticStrides());
-      })
-      .Case([&](tensor::InsertSliceOp slice) -> Answer {
-        if (isTiled || !isPacked)
-          return isTiled ? tiledReason(stored) : "";
-        return checkSlice(slice.getDestType(), slice.getSourceType(),
-                          slice.getStaticOffsets(), slice.getStaticSizes(),
-                          slice.getStaticStrides());
-      })
-      .Case([&](tensor::ExpandShapeOp reshape) -> Answer {
-        if (isTiled || !isPacked)
-          return isTiled ? tiledReason(stored) : "";
-        return checkReshape(reshape.getResultType(), reshape.getSrcType(),
-                            reshape.getReassociationIndices());
-      })
-      .Case([&](tensor::CollapseShapeOp reshape) -> Answer {
-        if (isTiled || !isPacked)
-          return isTiled ? tiledReason(stored) : "";
-        return checkReshape(reshape.getSrcType(), reshape.getResultType(),
-                            reshape.getReassociationIndices());
-      })
-      .Case([&](tensor::ConcatOp concat) -> Answer {
-        if (isTiled || !isPacked)
-          return isTiled ? tiledReason(stored) : "";
-        return checkConcat(concat);
-      })
-      .Case([&](linalg::TransposeOp transpose) -> Answer {
-        if (isTiled)
-          return tiledReason(stored);
-        ArrayRef<int64_t> permutation = transpose.getPermutation();
-        if (isPacked &&
-            permutation.back() != static_cast<int64_t>(permutation.size()) - 1)
-          return "expects to keep the innermost dimension of elements that "
-                 "lie two to a byte; transpose real values and quantize them";
-        return "";
+        return isPacked ? checkPacked(shaped) : "";
       })
       .Default(std::nullopt);
 }
@@ -283,21 +275,28 @@ void halveLast(Storage storage, SmallVectorImpl<int64_t> &values) {
     values.back() = (values.back() + 1) / 2;
 }
 
+/// The constant offsets and sizes of a slice of a tensor in `storage`.
+struct StoredSlice {
+  StoredSlice(OffsetSizeAndStrideOpInterface op, Storage storage)
+      : offsets(op.getStaticOffsets()), sizes(op.getStaticSizes()) {
+    halveLast(storage, offsets);
+    halveLast(storage, sizes);
+  }
+  SmallVector<int64_t> offsets, sizes;
+};
+
 struct ConvertExtractSlice : OpConversionPattern<tensor::ExtractSliceOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult
   matchAndRewrite(tensor::ExtractSliceOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    Storage storage = getStorage(op.getSourceType());
-    SmallVector<int64_t> offsets(op.getStaticOffsets());
-    SmallVector<int64_t> sizes(op.getStaticSizes());
-    halveLast(storage, offsets);
-    halveLast(storage, sizes);
+    StoredSlice stored(op, getStorage(op.getSourceType()));
     rewriter.replaceOpWithNewOp<tensor::ExtractSliceOp>(
         op,
         cast<RankedTensorType>(getTypeConverter()->convertType(op.getType())),
         adaptor.getSource(), adaptor.getOffsets(), adaptor.getSizes(),
-        adaptor.getStrides(), offsets, sizes, op.getStaticStrides());
+        adaptor.getStrides(), stored.offsets, stored.sizes,
+        op.getStaticStrides());
     return success();
   }
 };
@@ -307,15 +306,12 @@ struct ConvertInsertSlice : OpConversionPattern<tensor::InsertSliceOp> {
   LogicalResult
   matchAndRewrite(tensor::InsertSliceOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    Storage storage = getStorage(op.getDestType());
-    SmallVector<int64_t> offsets(op.getStaticOffsets());
-    SmallVector<int64_t> sizes(op.getStaticSizes());
-    halveLast(storage, offsets);
-    halveLast(storage, sizes);
+    StoredSlice stored(op, getStorage(op.getDestType()));
     rewriter.replaceOpWithNewOp<tensor::InsertSliceOp>(
         op, getTypeConverter()->convertType(op.getType()), adaptor.getSource(),
         adaptor.getDest(), adaptor.getOffsets(), adaptor.getSizes(),
-        adaptor.getStrides(), offsets, sizes, op.getStaticStrides());
+        adaptor.getStrides(), stored.offsets, stored.sizes,
+        op.getStaticStrides());
     return success();
   }
 };
