@@ -24,22 +24,25 @@ struct Simulation {
   /// Buffers; amax and seed may be null. `rows` are those of a batch.
   Value rows, amax, seed;
 
-  /// Calls `body` with a row's lanes, Q of them, the row in the block and the
-  /// state.
-  using RowBody = llvm::function_ref<SmallVector<Value>(
-      IRValueBuilder &, Value x, Value quantized, Value row, ValueRange)>;
-  SmallVector<Value> overRows(OpBuilder &builder, Location loc,
-                              const BlockRows &block, Value blockCol,
-                              std::pair<Value, Value> seedWords,
-                              ValueRange initial, RowBody body) const;
-  /// Calls `body` for each block of the items.
+  /// A row of a block: its lanes and Q of them.
+  struct Row {
+    const BlockRows &block;
+    Value blockCol;
+    Value index; ///< In the block.
+    Value x, quantized;
+  };
+  using RowBody = llvm::function_ref<void(IRValueBuilder &, const Row &)>;
+  /// Calls `body` for each row of a block.
+  void overRows(OpBuilder &builder, Location loc, const BlockRows &block,
+                Value blockCol, std::pair<Value, Value> seedWords,
+                RowBody body) const;
+  /// Calls `body` for each row of each block of the items.
   void emit(OpBuilder &builder, Location loc, Value begin, Value end,
-            llvm::function_ref<void(OpBuilder &, const BlockRows &,
-                                    Value blockCol, std::pair<Value, Value>)>
-                body);
+            RowBody body);
 };
 
-/// The buffers of the operands that both ops have, as kernel arguments.
+/// The buffers of the operands that both ops have, as kernel arguments, and the
+/// kernel that walks them.
 struct SimulationArgs {
   KernelArgs args;
   size_t source, rows;
@@ -96,15 +99,40 @@ struct SimulationArgs {
                      static_cast<int>(op.getRounding()),
                      amax ? args.values[*amax].getType() : Type());
   }
+
+  /// Runs a kernel that calls `body` for each row of each block.
+  using Body = llvm::function_ref<void(IRValueBuilder &, const Simulation &,
+                                       const Simulation::Row &, ValueRange)>;
+  template <typename OpTy>
+  void launch(OpBuilder &builder, Location loc, KernelSet &kernelSet, OpTy op,
+              StringRef name, StringRef key, Body body) const {
+    const Format &format = op.getFormat().getValue();
+    int64_t cols = op.getSource().getType().getShape().back();
+    func::FuncOp kernel = kernelSet.getOrCreate(
+        loc, name, keyOf(key, op), args.types(),
+        [&](OpBuilder &inner, Location loc, Value begin, Value end,
+            ValueRange args) {
+          Simulation simulation = simulationOf(op, kernelSet, args);
+          simulation.emit(inner, loc, begin, end,
+                          [&](IRValueBuilder &b, const Simulation::Row &row) {
+                            body(b, simulation, row, args);
+                          });
+        });
+    IndexMath math(builder, loc);
+    kernelSet.launch(builder, loc, kernel,
+                     itemsOf(math, kernelSet.itemSize(), rowsOfBlocks, cols,
+                             format.blockCols),
+                     grainFor(math, math.constant(cols * format.blockRows)),
+                     args.values);
+  }
 };
 
 } // namespace
 
-SmallVector<Value> Simulation::overRows(OpBuilder &builder, Location loc,
-                                        const BlockRows &block, Value blockCol,
-                                        std::pair<Value, Value> seedWords,
-                                        ValueRange initial,
-                                        RowBody body) const {
+void Simulation::overRows(OpBuilder &builder, Location loc,
+                          const BlockRows &block, Value blockCol,
+                          std::pair<Value, Value> seedWords,
+                          RowBody body) const {
   const Format &format = choice.format;
   IRValueBuilder outside(builder, loc);
   Candidate<Value> chosen = choice.choose(builder, loc, block);
@@ -120,9 +148,10 @@ SmallVector<Value> Simulation::overRows(OpBuilder &builder, Location loc,
                           : divisor(outside, format, chosen.scaleCode, tensor);
   int64_t paddedCols = (choice.cols + format.blockCols - 1) / format.blockCols *
                        format.blockCols;
-  return choice.overRows(
-      builder, loc, block, initial,
-      [&](IRValueBuilder &b, Value row, Value x, ValueRange state) {
+  choice.overRows(
+      builder, loc, block, ValueRange(),
+      [&](IRValueBuilder &b, Value row, Value x,
+          ValueRange) -> SmallVector<Value> {
         std::optional<Value> random;
         if (seed) {
           IndexMath at(b.getBuilder(), loc);
@@ -137,14 +166,13 @@ SmallVector<Value> Simulation::overRows(OpBuilder &builder, Location loc,
                 ? encodeByFactor(b, format, x, encode, rounding, random)
                 : encodeByScale(b, format, x, encode, zero, rounding, random);
         Value quantized = decodeLanes(b, format, codes, scale, tensor, zero);
-        return body(b, x, quantized, row, state);
+        body(b, {block, blockCol, row, x, quantized});
+        return {};
       });
 }
 
 void Simulation::emit(OpBuilder &builder, Location loc, Value begin, Value end,
-                      llvm::function_ref<void(OpBuilder &, const BlockRows &,
-                                              Value, std::pair<Value, Value>)>
-                          body) {
+                      RowBody body) {
   choice.setLevel(builder, loc, amax);
   std::pair<Value, Value> seedWords;
   if (seed)
@@ -154,7 +182,7 @@ void Simulation::emit(OpBuilder &builder, Location loc, Value begin, Value end,
       [&](OpBuilder &inner, Value item, Value blockCol, int64_t valid) {
         BlockRows block =
             choice.rowsOf(inner, loc, rows, item, blockCol, valid);
-        body(inner, block, blockCol, seedWords);
+        overRows(inner, loc, block, blockCol, seedWords, body);
       });
 }
 
@@ -167,46 +195,25 @@ struct LowerFakeQuantize : KernelPattern<FakeQuantizeOp> {
   matchAndRewrite(FakeQuantizeOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    const Format &format = op.getFormat().getValue();
     auto type = op.getSource().getType();
-    IndexMath math(rewriter, loc);
     SimulationArgs shared(rewriter, loc, kernelSet, op, adaptor);
     ResultBuffer result =
         allocateResult(rewriter, loc, kernelSet, type,
                        getSizes(rewriter, loc, adaptor.getSource(), type));
     size_t out = *shared.args.add(result.flat);
     bool residual = op.getResidual();
-    func::FuncOp kernel = kernelSet.getOrCreate(
-        loc, "blockscale_fake_quantize",
-        shared.keyOf(residual ? "residual" : "fake_quantize", op),
-        shared.args.types(),
-        [&](OpBuilder &builder, Location loc, Value begin, Value end,
-            ValueRange args) {
-          Simulation simulation = shared.simulationOf(op, kernelSet, args);
-          simulation.emit(
-              builder, loc, begin, end,
-              [&](OpBuilder &inner, const BlockRows &block, Value blockCol,
-                  std::pair<Value, Value> seedWords) {
-                simulation.overRows(
-                    inner, loc, block, blockCol, seedWords, ValueRange(),
-                    [&](IRValueBuilder &b, Value x, Value quantized, Value row,
-                        ValueRange) -> SmallVector<Value> {
-                      IndexMath at(b.getBuilder(), loc);
-                      Value y = residual ? b.fsub(x, quantized) : quantized;
-                      storeReals(b, y, args[out],
-                                 at.add(block.index,
-                                        at.mul(row, simulation.choice.cols)),
-                                 block.valid, simulation.choice.alignment);
-                      return {};
-                    });
-              });
+    shared.launch(
+        rewriter, loc, kernelSet, op, "blockscale_fake_quantize",
+        residual ? "residual" : "fake_quantize",
+        [&](IRValueBuilder &b, const Simulation &simulation,
+            const Simulation::Row &row, ValueRange args) {
+          IndexMath at(b.getBuilder(), loc);
+          Value y = residual ? b.fsub(row.x, row.quantized) : row.quantized;
+          storeReals(b, y, args[out],
+                     at.add(row.block.index,
+                            at.mul(row.index, simulation.choice.cols)),
+                     row.block.valid, simulation.choice.alignment);
         });
-    int64_t cols = type.getShape().back();
-    kernelSet.launch(rewriter, loc, kernel,
-                     itemsOf(math, kernelSet.itemSize(), shared.rowsOfBlocks,
-                             cols, format.blockCols),
-                     grainFor(math, math.constant(cols * format.blockRows)),
-                     shared.args.values);
     rewriter.replaceOp(op, result.asTensor(rewriter, loc));
     return success();
   }
@@ -259,45 +266,25 @@ LogicalResult LowerQuantizationError::matchAndRewrite(
   if (format.blockRows != 1)
     kernelSet.fillZero(rewriter, loc, partials);
   size_t out = *shared.args.add(partials);
-  func::FuncOp kernel = kernelSet.getOrCreate(
-      loc, "blockscale_quantization_error",
-      shared.keyOf("quantization_error", op), shared.args.types(),
-      [&](OpBuilder &builder, Location loc, Value begin, Value end,
+  shared.launch(
+      rewriter, loc, kernelSet, op, "blockscale_quantization_error",
+      "quantization_error",
+      [&](IRValueBuilder &b, const Simulation &, const Simulation::Row &row,
           ValueRange args) {
-        Simulation simulation = shared.simulationOf(op, kernelSet, args);
-        simulation.emit(
-            builder, loc, begin, end,
-            [&](OpBuilder &inner, const BlockRows &block, Value blockCol,
-                std::pair<Value, Value> seedWords) {
-              simulation.overRows(
-                  inner, loc, block, blockCol, seedWords, ValueRange(),
-                  [&](IRValueBuilder &b, Value x, Value quantized, Value row,
-                      ValueRange) -> SmallVector<Value> {
-                    OpBuilder &body = b.getBuilder();
-                    IndexMath at(body, loc);
-                    Value blockIndex = at.add(
-                        at.mul(at.add(at.mul(block.batch, block.blockRows),
-                                      block.blockRow),
-                               blockCols),
-                        blockCol);
-                    Value slot =
-                        at.add(at.mul(blockIndex, slots), at.mul(row, 2));
-                    Value error =
-                        sumOfSquares(b, b.fsub(x, quantized), block.valid);
-                    memref::StoreOp::create(body, loc, error, args[out],
-                                            ValueRange{slot});
-                    memref::StoreOp::create(
-                        body, loc, sumOfSquares(b, x, block.valid), args[out],
-                        ValueRange{at.add(slot, 1)});
-                    return {};
-                  });
-            });
+        OpBuilder &body = b.getBuilder();
+        const BlockRows &block = row.block;
+        IndexMath at(body, loc);
+        Value blockIndex = at.add(
+            at.mul(at.add(at.mul(block.batch, block.blockRows), block.blockRow),
+                   blockCols),
+            row.blockCol);
+        Value slot = at.add(at.mul(blockIndex, slots), at.mul(row.index, 2));
+        Value error =
+            sumOfSquares(b, b.fsub(row.x, row.quantized), block.valid);
+        memref::StoreOp::create(body, loc, error, args[out], ValueRange{slot});
+        memref::StoreOp::create(body, loc, sumOfSquares(b, row.x, block.valid),
+                                args[out], ValueRange{at.add(slot, 1)});
       });
-  kernelSet.launch(rewriter, loc, kernel,
-                   itemsOf(math, kernelSet.itemSize(), shared.rowsOfBlocks,
-                           cols, format.blockCols),
-                   grainFor(math, math.constant(cols * format.blockRows)),
-                   shared.args.values);
   ResultBuffer result = allocateResult(
       rewriter, loc, kernelSet, op.getResult().getType(), {math.constant(2)});
   sumPartials(rewriter, loc, partials, math.mul(blocks, format.blockRows),
