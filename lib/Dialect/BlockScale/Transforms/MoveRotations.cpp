@@ -29,6 +29,20 @@ static Value rotateLike(PatternRewriter &rewriter, RotateOp rotate,
   return copy;
 }
 
+/// Replaces `op` by the rotation, along `axis`, of what it makes of operands
+/// that are not rotated: `rotations` are operands' indices with their
+/// rotations.
+static void moveBehind(PatternRewriter &rewriter, Operation *op,
+                       ArrayRef<std::pair<unsigned, RotateOp>> rotations,
+                       int64_t axis) {
+  IRMapping mapping;
+  for (auto [index, rotate] : rotations)
+    mapping.map(op->getOperand(index), rotate.getSource());
+  Operation *copy = rewriter.clone(*op, mapping);
+  rewriter.replaceOp(
+      op, rotateLike(rewriter, rotations[0].second, copy->getResult(0), axis));
+}
+
 /// Whether a tensor of `type` can be rotated along `axis` by a kernel, which
 /// needs to know the distance of neighbours.
 static bool hasKnownStride(Type type, int64_t axis) {
@@ -145,11 +159,7 @@ template <typename OpTy> struct MoveThroughReshape : OpRewritePattern<OpTy> {
       return rewriter.notifyMatchFailure(op, "the axis is reshaped");
     if (!hasKnownStride(op.getResultType(), *axis))
       return rewriter.notifyMatchFailure(op, "dynamic inside the axis");
-    IRMapping mapping;
-    mapping.map(op.getSrc(), rotate.getSource());
-    Operation *reshape = rewriter.clone(*op, mapping);
-    rewriter.replaceOp(
-        op, rotateLike(rewriter, rotate, reshape->getResult(0), *axis));
+    moveBehind(rewriter, op, {{0, rotate}}, *axis);
     return success();
   }
 };
@@ -165,11 +175,7 @@ template <typename OpTy> struct MoveThroughUnary : OpRewritePattern<OpTy> {
       return rewriter.notifyMatchFailure(op, "no rotation to move");
     if (!hasKnownStride(op->getResult(0).getType(), rotate.getRotationAxis()))
       return rewriter.notifyMatchFailure(op, "dynamic inside the axis");
-    IRMapping mapping;
-    mapping.map(op->getOperand(0), rotate.getSource());
-    Operation *copy = rewriter.clone(*op, mapping);
-    rewriter.replaceOp(op, rotateLike(rewriter, rotate, copy->getResult(0),
-                                      rotate.getRotationAxis()));
+    moveBehind(rewriter, op, {{0, rotate}}, rotate.getRotationAxis());
     return success();
   }
 };
@@ -186,12 +192,7 @@ template <typename OpTy> struct MoveThroughSum : OpRewritePattern<OpTy> {
         lhs.getRotationAxis() != rhs.getRotationAxis() ||
         lhs.getInverse() != rhs.getInverse())
       return rewriter.notifyMatchFailure(op, "not both rotated alike");
-    IRMapping mapping;
-    mapping.map(op->getOperand(0), lhs.getSource());
-    mapping.map(op->getOperand(1), rhs.getSource());
-    Operation *sum = rewriter.clone(*op, mapping);
-    rewriter.replaceOp(op, rotateLike(rewriter, lhs, sum->getResult(0),
-                                      lhs.getRotationAxis()));
+    moveBehind(rewriter, op, {{0, lhs}, {1, rhs}}, lhs.getRotationAxis());
     return success();
   }
 };
@@ -211,11 +212,7 @@ template <typename OpTy> struct MoveThroughFactor : OpRewritePattern<OpTy> {
       if (!rotate ||
           !isEqualAlong(op->getOperand(1 - rotated), rotate.getRotationAxis()))
         continue;
-      IRMapping mapping;
-      mapping.map(op->getOperand(rotated), rotate.getSource());
-      Operation *copy = rewriter.clone(*op, mapping);
-      rewriter.replaceOp(op, rotateLike(rewriter, rotate, copy->getResult(0),
-                                        rotate.getRotationAxis()));
+      moveBehind(rewriter, op, {{rotated, rotate}}, rotate.getRotationAxis());
       return success();
     }
     return rewriter.notifyMatchFailure(op, "no factor equal along the axis");
@@ -245,11 +242,8 @@ struct MoveThroughGeneric : OpRewritePattern<linalg::GenericOp> {
                    rotate.getRotationAxis()))
         continue;
       rewriter.setInsertionPoint(op);
-      IRMapping mapping;
-      mapping.map(x->get(), rotate.getSource());
-      Operation *copy = rewriter.clone(*op, mapping);
-      rewriter.replaceOp(op, rotateLike(rewriter, rotate, copy->getResult(0),
-                                        rotate.getRotationAxis()));
+      moveBehind(rewriter, op, {{x->getOperandNumber(), rotate}},
+                 rotate.getRotationAxis());
       return success();
     }
     return rewriter.notifyMatchFailure(op, "no factor equal along the axis");
