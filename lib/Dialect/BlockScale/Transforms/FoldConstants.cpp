@@ -86,31 +86,34 @@ static ElementsAttr makeCodes(RankedTensorType type, ArrayRef<uint32_t> codes,
 static std::optional<reference::Scales>
 readScales(Value scales, Value tensorScale, Value zeros, Value encode) {
   reference::Scales result;
-  if (scales) {
-    auto codes = codesOf(scales);
-    if (!codes)
-      return std::nullopt;
-    result.codes = std::move(*codes);
-  }
-  if (tensorScale) {
-    auto value = floatsOf(tensorScale);
-    if (!value)
-      return std::nullopt;
-    result.tensorScale = value->front();
-  }
-  if (zeros) {
-    auto codes = codesOf(zeros);
-    if (!codes)
-      return std::nullopt;
-    result.zeros = std::move(*codes);
-  }
-  if (encode) {
-    auto factors = floatsOf(encode);
-    if (!factors)
-      return std::nullopt;
-    result.encodeFactors = std::move(*factors);
-  }
+  std::vector<float> tensor;
+  // An operand that is not there leaves its values empty.
+  auto read = [](Value operand, auto valuesOf, auto &values) {
+    if (!operand)
+      return true;
+    auto constant = valuesOf(operand);
+    if (constant)
+      values = std::move(*constant);
+    return constant.has_value();
+  };
+  if (!read(scales, codesOf, result.codes) ||
+      !read(tensorScale, floatsOf, tensor) ||
+      !read(zeros, codesOf, result.zeros) ||
+      !read(encode, floatsOf, result.encodeFactors))
+    return std::nullopt;
+  if (!tensor.empty())
+    result.tensorScale = tensor.front();
   return result;
+}
+
+/// The amax to hold, if there is one; false if it is not constant.
+static bool readAmax(Value held, std::optional<float> &amax) {
+  if (!held)
+    return true;
+  auto value = floatsOf(held);
+  if (value)
+    amax = value->front();
+  return value.has_value();
 }
 
 /// The seed, 0 if there is none; nullopt if it is not constant.
@@ -146,13 +149,7 @@ void FoldConstantsPass::fold(AmaxOp op) {
 void FoldConstantsPass::fold(ScaleOp op) {
   auto x = floatsOf(op.getSource());
   std::optional<float> amax;
-  if (op.getAmax()) {
-    auto held = floatsOf(op.getAmax());
-    if (!held)
-      return;
-    amax = held->front();
-  }
-  if (!x)
+  if (!x || !readAmax(op.getAmax(), amax))
     return;
   reference::Scales scales = HostEvaluation(&getContext())
                                  .scale(op.getFormat(), op.getRule(), *x,
@@ -214,13 +211,7 @@ void FoldConstantsPass::fold(FakeQuantizeOp op) {
   auto x = floatsOf(op.getSource());
   auto seed = readSeed(op.getSeed());
   std::optional<float> amax;
-  if (op.getAmax()) {
-    auto held = floatsOf(op.getAmax());
-    if (!held)
-      return;
-    amax = held->front();
-  }
-  if (!x || !seed)
+  if (!x || !seed || !readAmax(op.getAmax(), amax))
     return;
   std::vector<float> result =
       HostEvaluation(&getContext())

@@ -46,6 +46,16 @@ static std::vector<Part> partsOf(const Format &format,
   return parts;
 }
 
+/// The amax that scales depend on: the one given, else the tensor's if the
+/// format has a scale of the tensor.
+static std::optional<float> amaxOf(std::optional<float> given,
+                                   const Format &format,
+                                   const std::vector<float> &x) {
+  if (!given && format.hasTensorScale)
+    return reference::amax(x.data(), x.size());
+  return given;
+}
+
 /// Index of the first scale of `part`.
 static int64_t firstScale(const Format &format,
                           const reference::Extents &extents, const Part &part) {
@@ -84,8 +94,7 @@ reference::Scales HostEvaluation::scale(FormatAttr formatAttr,
   const Format &format = formatAttr.getValue();
   const ScaleRule &rule = ruleAttr.getValue();
   reference::Extents extents = extentsOf(type);
-  if (!amax && format.hasTensorScale)
-    amax = reference::amax(x.data(), x.size());
+  amax = amaxOf(amax, format, x);
   std::vector<Part> parts = partsOf(format, extents);
   std::vector<reference::Scales> results(parts.size());
   parallelFor(context, 0, parts.size(), [&](size_t i) {
@@ -153,8 +162,7 @@ HostEvaluation::fakeQuantize(FormatAttr formatAttr, ScaleRuleAttr ruleAttr,
   const Format &format = formatAttr.getValue();
   const ScaleRule &rule = ruleAttr.getValue();
   reference::Extents extents = extentsOf(type);
-  if (!amax && format.hasTensorScale)
-    amax = reference::amax(x.data(), x.size());
+  amax = amaxOf(amax, format, x);
   std::vector<Part> parts = partsOf(format, extents);
   int64_t paddedCols = formatAttr.getPaddedExtent(extents.cols);
   std::vector<float> values(x.size());
