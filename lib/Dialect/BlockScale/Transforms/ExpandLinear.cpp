@@ -4,6 +4,7 @@
 // Rules recipe_c* in docs/Recipes.md.
 //
 //===----------------------------------------------------------------------===//
+#include "CheckContraction.h"
 #include "Draws.h"
 #include "LinearSites.h"
 #include "RealTensors.h"
@@ -42,7 +43,6 @@ public:
   FailureOr<SmallVector<Value>> expand();
 
 private:
-  LogicalResult checkContraction(int64_t extent);
   Side quantize(OperandRole role, Value x, Value heldAmax,
                 Value *rotated = nullptr);
   Value asForwardSaw(OperandRole role, Value x);
@@ -58,10 +58,7 @@ private:
   Value timesColumns(Value x);
 
   LinearRole role() { return op.getRole(); }
-  /// Whether the product is in the rotated space of the forward product.
-  bool reuses() {
-    return site(RecipeAttr::getOperandRoles(role()).second).getReuse();
-  }
+  bool reuses() { return reusesForward(op); }
   SiteAttr site(OperandRole role) { return recipe.getSite(role); }
 
   OpBuilder &builder;
@@ -296,54 +293,12 @@ Value LinearExpansion::product(const Side &lhs, const Side &rhs, Value branch) {
   return matmul;
 }
 
-/// recipe_c2: the contraction is a whole number of rotations, and padded alike
-/// on both sides.
-LogicalResult LinearExpansion::checkContraction(int64_t extent) {
-  StringRef name = stringifyLinearRole(role());
-  if (ShapedType::isDynamic(extent))
-    return op.emitOpError("expects a static contraction of ")
-           << name << ", but got a dynamic one; use tensor.cast to say what "
-           << "it is";
-  auto [lhsRole, rhsRole] = RecipeAttr::getOperandRoles(role());
-  int64_t rotation = site(lhsRole).getRotation();
-  if (rotation && extent % rotation != 0)
-    return op.emitOpError("expects a contraction of ")
-           << name << " divisible by its rotation " << rotation << ", but got "
-           << extent;
-  auto padded = [&](OperandRole role) {
-    return site(role).isPlain()
-               ? extent
-               : site(role).getFormat().getPaddedExtent(extent);
-  };
-  if (padded(lhsRole) != padded(rhsRole))
-    return op.emitOpError("expects a contraction of ")
-           << name << " that is a whole number of blocks of both "
-           << stringifyOperandRole(lhsRole) << " (padded to " << padded(lhsRole)
-           << ") and " << stringifyOperandRole(rhsRole) << " (padded to "
-           << padded(rhsRole) << "), but got " << extent;
-  // A rotation of the forward product runs along K of the gradient.
-  int64_t forward = site(OperandRole::FpropX).getRotation();
-  int64_t k = op.getResult().getType().getShape().back();
-  if (reuses() && forward && k % forward != 0)
-    return op.emitOpError("expects K divisible by the forward rotation ")
-           << forward << ", but got " << k;
-  if (reuses()) {
-    OperandRole seen =
-        role() == LinearRole::Dgrad ? OperandRole::FpropW : OperandRole::FpropX;
-    if (!site(seen).isPlain() && site(seen).getFormat().getPaddedExtent(k) != k)
-      return op.emitOpError("expects K that is a whole number of blocks of ")
-             << stringifyOperandRole(seen) << ", whose quantized values are "
-             << "reused, but got " << k;
-  }
-  return success();
-}
-
 FailureOr<SmallVector<Value>> LinearExpansion::expand() {
   auto [lhsRole, rhsRole] = RecipeAttr::getOperandRoles(role());
   Value lhs = op.getLhs(), rhs = op.getRhs(), branch;
   switch (role()) {
   case LinearRole::Forward:
-    if (failed(checkContraction(typeOf(lhs).getShape().back())))
+    if (failed(checkContraction(op, typeOf(lhs).getShape().back())))
       return failure();
     if (op.getDown())
       branch = lowRankBranch();
@@ -352,7 +307,7 @@ FailureOr<SmallVector<Value>> LinearExpansion::expand() {
         lhs, llvm::to_vector(llvm::concat<Value>(columns, balanceColumns)));
     break;
   case LinearRole::Dgrad:
-    if (failed(checkContraction(typeOf(lhs).getShape().back())))
+    if (failed(checkContraction(op, typeOf(lhs).getShape().back())))
       return failure();
     if (op.getDown())
       branch = lowRankBranch();
@@ -363,7 +318,7 @@ FailureOr<SmallVector<Value>> LinearExpansion::expand() {
   case LinearRole::Wgrad: {
     auto flatLhs = flattenRows(lhs);
     if (failed(flatLhs) ||
-        failed(checkContraction(typeOf(*flatLhs).getDimSize(0))))
+        failed(checkContraction(op, typeOf(*flatLhs).getDimSize(0))))
       return failure();
     lhs = reals.transpose(*flatLhs);
     rhs = timesColumns(rhs);

@@ -15,6 +15,12 @@ inline int64_t getRoundingSite(int64_t layer, OperandRole role) {
   return 16 * layer + 3 + static_cast<int64_t>(role);
 }
 
+/// Whether the product is in the rotated space of the forward product.
+inline bool reusesForward(LinearOp op) {
+  OperandRole rhs = RecipeAttr::getOperandRoles(op.getRole()).second;
+  return op.getRecipe().getSite(rhs).getReuse();
+}
+
 /// Builds what `op` stands for before it; its results, or failure with an
 /// error on `op`. It draws by its seed in this iteration, if there is one.
 llvm::FailureOr<llvm::SmallVector<mlir::Value>>
