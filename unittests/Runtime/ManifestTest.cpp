@@ -40,6 +40,17 @@ static std::string replaced(std::string text, const std::string &what,
   return text.replace(at, what.size(), with);
 }
 
+/// What a manifest has in place of something valid, and what is said about it.
+struct Fault {
+  const char *valid, *faulty, *error;
+};
+static void expectFaults(const std::string &json,
+                         std::initializer_list<Fault> faults) {
+  for (const Fault &fault : faults)
+    EXPECT_EQ(errorOf(replaced(json, fault.valid, fault.faulty)),
+              "malformed manifest: " + std::string(fault.error));
+}
+
 TEST(Manifest, Valid) {
   Manifest manifest = parse(valid);
   EXPECT_EQ(manifest.target, "cpu");
@@ -78,21 +89,19 @@ TEST(Manifest, Kernels) {
 }
 
 TEST(Manifest, MalformedKernels) {
-  EXPECT_EQ(errorOf(replaced(gpu, R"("kernels")", R"("others")")),
-            "malformed manifest: 'kernels' is missing");
-  EXPECT_EQ(errorOf(replaced(gpu, R"([{"name":"k",)", R"([7,{"name":"k",)")),
-            "malformed manifest: kernels[0] expects an object, but got 7");
-  EXPECT_EQ(errorOf(replaced(gpu, "[256,1,1]", "[256,1]")),
-            "malformed manifest: kernels[0].block expects 3 sizes, but got 2");
-  EXPECT_EQ(errorOf(replaced(gpu, "[2,1,1]", "[2,0,1]")),
-            "malformed manifest: kernels[0].cluster expects positive sizes, "
-            "but got 0");
-  EXPECT_EQ(errorOf(replaced(gpu, "65536", "-1")),
-            "malformed manifest: kernels[0].shared_bytes expects a number of "
-            "bytes, but got -1");
-  EXPECT_EQ(errorOf(replaced(gpu, "65536", "4294967296")),
-            "malformed manifest: kernels[0].shared_bytes expects a number of "
-            "bytes, but got 4294967296");
+  expectFaults(
+      gpu,
+      {{R"("kernels")", R"("others")", "'kernels' is missing"},
+       {R"([{"name":"k",)", R"([7,{"name":"k",)",
+        "kernels[0] expects an object, but got 7"},
+       {"[256,1,1]", "[256,1]", "kernels[0].block expects 3 sizes, but got 2"},
+       {"[2,1,1]", "[2,0,1]",
+        "kernels[0].cluster expects positive sizes, but got 0"},
+       {"65536", "-1",
+        "kernels[0].shared_bytes expects a number of bytes, but got -1"},
+       {"65536", "4294967296",
+        "kernels[0].shared_bytes expects a number of bytes, but got "
+        "4294967296"}});
 }
 
 TEST(Manifest, Find) {
@@ -117,32 +126,33 @@ TEST(Manifest, Malformed) {
   EXPECT_EQ(errorOf(replaced(valid, R"("version":2)", R"("version":3)")),
             "expects a manifest of version 2, but got 3; use the tools the "
             "library came from");
-  EXPECT_EQ(errorOf(replaced(valid, R"("name":"f")", R"("name":7)")),
-            "malformed manifest: entries[0].name expects a string, but got 7");
-  EXPECT_EQ(errorOf(replaced(valid, R"("name":"f",)", "")),
-            "malformed manifest: entries[0]: 'name' is missing");
-  EXPECT_EQ(errorOf(replaced(valid, "[-1,64]", "[-2,64]")),
-            "malformed manifest: entries[0].inputs[0].shape expects sizes or "
-            "-1, but got -2");
-  EXPECT_EQ(errorOf(replaced(valid, "[-1,64]", "[-1,6.5]")),
-            "malformed manifest: entries[0].inputs[0].shape expects sizes or "
-            "-1, but got 6.5");
-  EXPECT_EQ(
-      errorOf(replaced(valid, "[-1,64]", "[-1,18446744073709551615]")),
-      "malformed manifest: entries[0].inputs[0].shape expects sizes or -1, "
-      "but got 18446744073709551615");
-  EXPECT_EQ(errorOf(replaced(valid, R"("dtype":"u8")", R"("dtype":"u3")")),
-            "malformed manifest: entries[0].inputs[0].storage.dtype expects a "
-            "type that memory can hold, but got \"u3\"");
-  EXPECT_EQ(errorOf(replaced(valid, R"("linear")", R"("diagonal")")),
-            "malformed manifest: entries[0].inputs[0].layout expects "
-            "\"linear\" or \"tiled_128x4\", but got \"diagonal\"");
-  EXPECT_EQ(errorOf(replaced(valid, "[-1,32]", "[32]")),
-            "malformed manifest: entries[0].inputs[0].storage.shape expects a "
-            "size per dimension, but got [32]");
-  EXPECT_EQ(errorOf(replaced(valid, "[2,-1]}", "[-1]}")),
-            "malformed manifest: entries[0].inputs[1].storage.shape expects "
-            "the batch sizes and one size in bytes, but got [?]");
+}
+
+TEST(Manifest, MalformedEntries) {
+  expectFaults(
+      valid,
+      {{R"("name":"f")", R"("name":7)",
+        "entries[0].name expects a string, but got 7"},
+       {R"("name":"f",)", "", "entries[0]: 'name' is missing"},
+       {"[-1,64]", "[-2,64]",
+        "entries[0].inputs[0].shape expects sizes or -1, but got -2"},
+       {"[-1,64]", "[-1,6.5]",
+        "entries[0].inputs[0].shape expects sizes or -1, but got 6.5"},
+       {"[-1,64]", "[-1,18446744073709551615]",
+        "entries[0].inputs[0].shape expects sizes or -1, but got "
+        "18446744073709551615"},
+       {R"("dtype":"u8")", R"("dtype":"u3")",
+        "entries[0].inputs[0].storage.dtype expects a type that memory can "
+        "hold, but got \"u3\""},
+       {R"("linear")", R"("diagonal")",
+        "entries[0].inputs[0].layout expects \"linear\" or \"tiled_128x4\", "
+        "but got \"diagonal\""},
+       {"[-1,32]", "[32]",
+        "entries[0].inputs[0].storage.shape expects a size per dimension, but "
+        "got [32]"},
+       {"[2,-1]}", "[-1]}",
+        "entries[0].inputs[1].storage.shape expects the batch sizes and one "
+        "size in bytes, but got [?]"}});
 }
 
 TEST(Manifest, DeepNestingIsRefused) {
