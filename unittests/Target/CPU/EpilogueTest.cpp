@@ -153,26 +153,25 @@ static void run(const Epilogue &epilogue, std::vector<int64_t> batch = {}) {
   }
 }
 
-TEST(Epilogue, Bias) {
-  Evaluate sum = [](float acc, const std::vector<double> &e) {
-    return double(acc + float(e[0]));
-  };
-  const char *region = R"(  ^bb0(%acc: f32, %b: f32):
+/// The epilogue that adds an operand of `shape`.
+static Epilogue biasOf(const std::vector<int64_t> &shape) {
+  return {{{shape}},
+          R"(  ^bb0(%acc: f32, %b: f32):
     %s = arith.addf %acc, %b : f32
-    blockscale.yield %s : f32)";
+    blockscale.yield %s : f32)",
+          [](float acc, const std::vector<double> &e) {
+            return double(acc + float(e[0]));
+          }};
+}
+
+TEST(Epilogue, Bias) {
   // A row, a column, one value, one for each element.
   for (std::vector<int64_t> shape : std::vector<std::vector<int64_t>>{
            {kN}, {kM, 1}, {}, {1}, {1, 1}, {1, kN}, {kM, kN}})
-    run({{{shape}}, region, sum});
+    run(biasOf(shape));
 }
 
 TEST(Epilogue, BatchesBroadcast) {
-  Evaluate sum = [](float acc, const std::vector<double> &e) {
-    return double(acc + float(e[0]));
-  };
-  const char *region = R"(  ^bb0(%acc: f32, %b: f32):
-    %s = arith.addf %acc, %b : f32
-    blockscale.yield %s : f32)";
   for (std::vector<int64_t> shape :
        std::vector<std::vector<int64_t>>{{kN},
                                          {3, kM, kN},
@@ -185,7 +184,7 @@ TEST(Epilogue, BatchesBroadcast) {
                                          {1, 3, 1, kN},
                                          {2, 1, 1, 1},
                                          {2, 3, kM, kN}})
-    run({{{shape}}, region, sum}, {2, 3});
+    run(biasOf(shape), {2, 3});
 }
 
 TEST(Epilogue, RowAndColumnScales) {
