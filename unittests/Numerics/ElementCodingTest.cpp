@@ -8,11 +8,6 @@
 using namespace blockscale;
 using namespace blockscale::test;
 
-static const std::pair<const char *, Rounding> kRoundings[] = {
-    {"rne", Rounding::NearestEven}, {"rtz", Rounding::TowardZero},
-    {"rna", Rounding::NearestAway}, {"rnz", Rounding::NearestZero},
-    {"ru", Rounding::Up},
-};
 static const char *const kElements[] = {
     "e2m1", "e1m2", "e3m0", "e2m3",   "e3m2",   "e4m3",   "e5m2", "e3m4",
     "e4m0", "e6m1", "e7m0", "mxint8", "mxint6", "mxint4", "int4", "int2"};

@@ -27,6 +27,13 @@ inline Json readRefs(const std::string &name) {
   return json;
 }
 
+/// What the vectors call them.
+inline constexpr std::pair<const char *, Rounding> kRoundings[] = {
+    {"rne", Rounding::NearestEven}, {"rtz", Rounding::TowardZero},
+    {"rna", Rounding::NearestAway}, {"rnz", Rounding::NearestZero},
+    {"ru", Rounding::Up},
+};
+
 inline uint32_t hexBits(const Json &json) {
   return uint32_t(std::stoul(json.get<std::string>(), nullptr, 16));
 }

@@ -6,11 +6,6 @@
 using namespace blockscale;
 using namespace blockscale::test;
 
-static const std::pair<const char *, Rounding> kRoundings[] = {
-    {"rne", Rounding::NearestEven}, {"rtz", Rounding::TowardZero},
-    {"rna", Rounding::NearestAway}, {"rnz", Rounding::NearestZero},
-    {"ru", Rounding::Up},
-};
 static const std::pair<const char *, const char *> kFiles[] = {
     {"f8e8m0fnu", "e8m0"},
     {"ue4m3_scale", "ue4m3"},
