@@ -185,6 +185,9 @@ void blockscaleParallelFor(int64_t count, int64_t grain,
     return;
   if (grain < 1)
     grain = 1;
+  /* What is wrong with the environment is said however small the work is. */
+  if (!atomic_load_explicit(&poolOwner, memory_order_relaxed))
+    setUpPool();
   if (count <= grain || blockscaleInsideBody || blockscaleNumThreads() == 1) {
     body(context, 0, count);
     return;

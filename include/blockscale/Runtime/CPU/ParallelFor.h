@@ -27,8 +27,8 @@ extern "C" {
  *
  * The threads start at the first call that can use them and end when the
  * library is unloaded. There are BLOCKSCALE_NUM_THREADS of them, the caller
- * included; without that variable (or, with a warning, if it is no positive
- * number), as many as the process may use processors. */
+ * included; without that variable, as many as the process may use processors.
+ * So too if it is no positive number, which the first call says on stderr. */
 void blockscaleParallelFor(int64_t count, int64_t grain,
                            void (*body)(void *context, int64_t begin,
                                         int64_t end),
