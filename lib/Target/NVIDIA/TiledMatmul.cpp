@@ -67,14 +67,6 @@ int64_t nvidia::residentBlocks(const TileShape &shape, int64_t stageBytes,
   return std::max<int64_t>(1, blocks);
 }
 
-std::string nvidia::whyNoTile(const TileShape &shape, const MatmulTile &tile,
-                              int64_t k) {
-  if (shape.isPossible() && tile.k == k)
-    return "";
-  return "expects m of 16, 32, 64 or 128, n of 64 or 128, k of " +
-         std::to_string(k) + " and at least 2 stages";
-}
-
 int64_t nvidia::stagesThatFit(TileShape shape, int64_t stageBytes,
                               const Chip &chip, int64_t wanted) {
   for (shape.stages = wanted; shape.stages >= 2; --shape.stages)

@@ -1,7 +1,7 @@
 //===-- Matmul.cpp - Matmuls by block-scaled mma.sync ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ScaledSource.h"
-#include "blockscale/Target/NVIDIA/TileChoice.h"
+#include "blockscale/Target/NVIDIA/TiledSchedule.h"
 #include "blockscale/Target/SM120/Schedules.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -81,20 +81,10 @@ int64_t wordsOf(const Atom &atom) {
   return rowBytesOf(atom) / 32 * atom.scales / 4;
 }
 
-TileShape shapeOf(const Atom &atom, const MatmulTile &tile) {
-  return {tile.m, tile.n, rowBytesOf(atom), tile.stages};
-}
-
 ScaledSource makeSource(const Atom &atom, const MatmulSide &side,
                         const TileShape &shape, int64_t tileRows) {
   bool padded = atom.inBytes && side.storageBits() == 4;
   return ScaledSource(side, shape, tileRows, wordsOf(atom), padded ? 8 : 16);
-}
-
-int64_t stageBytesOf(const Atom &atom, const MatmulProblem &problem,
-                     const TileShape &shape) {
-  return makeSource(atom, problem.lhs, shape, shape.m).stageBytes() +
-         makeSource(atom, problem.rhs, shape, shape.n).stageBytes();
 }
 
 struct BlockScaledMultiplier : FragmentMultiplier {
@@ -159,23 +149,38 @@ private:
   Value scaleByte;
 };
 
-struct BlockScaledMatmul : MatmulSchedule {
+struct BlockScaledMatmul : TiledSchedule {
   bool isSupported(const MatmulProblem &problem,
                    const Chip &chip) const override {
     return chip.mmaBlockScale && findAtom(problem);
-  }
-  SmallVector<MatmulVariant> decide(const MatmulProblem &problem,
-                                    const Chip &chip) const override;
-  bool accepts(const MatmulProblem &problem, const Chip &chip,
-               const MatmulTile &tile, std::string &why) const override;
-  bool quantizes(const MatmulTile &tile, int64_t block) const override {
-    return tile.n % block == 0;
   }
   std::string describe(const MatmulProblem &problem,
                        ArrayRef<MatmulVariant>) const override;
   void generate(OpBuilder &builder, Location loc, GPUKernelSet &kernelSet,
                 const MatmulProblem &problem,
                 const MatmulTile &tile) const override;
+
+protected:
+  ArrayRef<Candidate> candidates() const override {
+    static constexpr Candidate candidates[] = {
+        {16, 64, 6}, {16, 128, 5}, {64, 64, 4}, {64, 128, 4}, {128, 128, 4}};
+    return candidates;
+  }
+  TileRates rates(const MatmulProblem &problem) const override {
+    return {findAtom(problem)->inBytes ? 512.0 : 2048.0, 14, 0};
+  }
+  int64_t rowElements(const MatmulProblem &problem) const override {
+    return tileK(*findAtom(problem));
+  }
+  int64_t rowBytes(const MatmulProblem &problem) const override {
+    return rowBytesOf(*findAtom(problem));
+  }
+  int64_t stageBytes(const MatmulProblem &problem,
+                     const TileShape &shape) const override {
+    const Atom &atom = *findAtom(problem);
+    return makeSource(atom, problem.lhs, shape, shape.m).stageBytes() +
+           makeSource(atom, problem.rhs, shape, shape.n).stageBytes();
+  }
 };
 
 } // namespace
@@ -229,48 +234,12 @@ std::string BlockScaledMatmul::describe(const MatmulProblem &problem,
   return text;
 }
 
-SmallVector<MatmulVariant>
-BlockScaledMatmul::decide(const MatmulProblem &problem,
-                          const Chip &chip) const {
-  const Atom &atom = *findAtom(problem);
-  SmallVector<TileCandidate> candidates;
-  for (auto [m, n, wanted] :
-       {std::array<int64_t, 3>{16, 64, 6}, std::array<int64_t, 3>{16, 128, 5},
-        std::array<int64_t, 3>{64, 64, 4}, std::array<int64_t, 3>{64, 128, 4},
-        std::array<int64_t, 3>{128, 128, 4}}) {
-    MatmulTile tile{m, n, tileK(atom), 0};
-    TileShape shape = shapeOf(atom, tile);
-    int64_t bytes = stageBytesOf(atom, problem, shape);
-    shape.stages = tile.stages = stagesThatFit(shape, bytes, chip, wanted);
-    if (!tile.stages)
-      continue;
-    int64_t loaded =
-        tile.k *
-        (m * problem.lhs.storageBits() + n * problem.rhs.storageBits()) / 8;
-    candidates.push_back({tile, shape, bytes, loaded, /*registers=*/0});
-  }
-  TileRates rates{atom.inBytes ? 512.0 : 2048.0, 14, 0};
-  return chooseTiles(candidates, rates, chip, problem);
-}
-
-bool BlockScaledMatmul::accepts(const MatmulProblem &problem, const Chip &chip,
-                                const MatmulTile &tile,
-                                std::string &why) const {
-  const Atom &atom = *findAtom(problem);
-  TileShape shape = shapeOf(atom, tile);
-  why = whyNoTile(shape, tile, tileK(atom));
-  if (why.empty())
-    why = chip.whyNoRoom(
-        tiledMatmulBytes(shape, stageBytesOf(atom, problem, shape)));
-  return why.empty();
-}
-
 void BlockScaledMatmul::generate(OpBuilder &builder, Location loc,
                                  GPUKernelSet &kernelSet,
                                  const MatmulProblem &problem,
                                  const MatmulTile &tile) const {
   const Atom &atom = *findAtom(problem);
-  TileShape shape = shapeOf(atom, tile);
+  TileShape shape = shapeOf(problem, tile);
   ScaledSource lhs = makeSource(atom, problem.lhs, shape, shape.m);
   ScaledSource rhs = makeSource(atom, problem.rhs, shape, shape.n);
   BlockScaledMultiplier multiplier(atom, problem, shape, lhs, rhs);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "NibblesToBf16.h"
 #include "RegisterSource.h"
-#include "blockscale/Target/NVIDIA/TileChoice.h"
+#include "blockscale/Target/NVIDIA/TiledSchedule.h"
 #include "blockscale/Target/SM80/Schedules.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -30,22 +30,34 @@ protected:
   }
 };
 
-struct DequantizingMatmul : MatmulSchedule {
+struct DequantizingMatmul : TiledSchedule {
   bool isSupported(const MatmulProblem &, const Chip &) const override {
     return true;
-  }
-  SmallVector<MatmulVariant> decide(const MatmulProblem &problem,
-                                    const Chip &chip) const override;
-  bool accepts(const MatmulProblem &problem, const Chip &chip,
-               const MatmulTile &tile, std::string &why) const override;
-  bool quantizes(const MatmulTile &tile, int64_t block) const override {
-    return tile.n % block == 0;
   }
   std::string describe(const MatmulProblem &problem,
                        ArrayRef<MatmulVariant>) const override;
   void generate(OpBuilder &builder, Location loc, GPUKernelSet &kernelSet,
                 const MatmulProblem &problem,
                 const MatmulTile &tile) const override;
+
+protected:
+  ArrayRef<Candidate> candidates() const override {
+    static constexpr Candidate candidates[] = {
+        {16, 64, 4}, {16, 128, 4}, {64, 64, 3}, {64, 128, 3}, {128, 128, 3}};
+    return candidates;
+  }
+  TileRates rates(const MatmulProblem &problem) const override {
+    bool converts = problem.lhs.format || problem.rhs.format;
+    return {1024, 32, converts ? 32.0 : 0.0};
+  }
+  int64_t rowElements(const MatmulProblem &) const override { return kTileK; }
+  int64_t rowBytes(const MatmulProblem &) const override { return 2 * kTileK; }
+  int64_t stageBytes(const MatmulProblem &,
+                     const TileShape &shape) const override {
+    return (shape.m + shape.n) * shape.rowBytes;
+  }
+  int64_t registers(const MatmulProblem &problem, const TileShape &shape,
+                    const Chip &chip) const override;
 };
 
 } // namespace
@@ -69,14 +81,6 @@ std::string DequantizingMatmul::describe(const MatmulProblem &problem,
   return text;
 }
 
-static TileShape shapeOf(const MatmulTile &tile) {
-  return {tile.m, tile.n, 128, tile.stages};
-}
-
-static int64_t stageBytesOf(const TileShape &shape) {
-  return (shape.m + shape.n) * shape.rowBytes;
-}
-
 /// cp.async where memory holds what mma reads.
 static std::unique_ptr<TileSource> makeSource(const MatmulSide &side,
                                               const TileShape &shape,
@@ -88,49 +92,18 @@ static std::unique_ptr<TileSource> makeSource(const MatmulSide &side,
   return std::make_unique<RegisterSource>(side, shape, tileRows, chip);
 }
 
-SmallVector<MatmulVariant>
-DequantizingMatmul::decide(const MatmulProblem &problem,
-                           const Chip &chip) const {
-  SmallVector<TileCandidate> candidates;
-  for (auto [m, n, wanted] :
-       {std::array<int64_t, 3>{16, 64, 4}, std::array<int64_t, 3>{16, 128, 4},
-        std::array<int64_t, 3>{64, 64, 3}, std::array<int64_t, 3>{64, 128, 3},
-        std::array<int64_t, 3>{128, 128, 3}}) {
-    TileShape shape{m, n, 128, 0};
-    shape.stages = stagesThatFit(shape, stageBytesOf(shape), chip, wanted);
-    if (!shape.stages)
-      continue;
-    int64_t loaded =
-        kTileK *
-        (m * problem.lhs.storageBits() + n * problem.rhs.storageBits()) / 8;
-    candidates.push_back(
-        {{m, n, kTileK, shape.stages},
-         shape,
-         stageBytesOf(shape),
-         loaded,
-         makeSource(problem.lhs, shape, m, chip)->registers() +
-             makeSource(problem.rhs, shape, n, chip)->registers()});
-  }
-  bool converts = problem.lhs.format || problem.rhs.format;
-  TileRates rates{1024, 32, converts ? 32.0 : 0.0};
-  return chooseTiles(candidates, rates, chip, problem);
-}
-
-bool DequantizingMatmul::accepts(const MatmulProblem &problem, const Chip &chip,
-                                 const MatmulTile &tile,
-                                 std::string &why) const {
-  TileShape shape = shapeOf(tile);
-  why = whyNoTile(shape, tile, kTileK);
-  if (why.empty())
-    why = chip.whyNoRoom(tiledMatmulBytes(shape, stageBytesOf(shape)));
-  return why.empty();
+int64_t DequantizingMatmul::registers(const MatmulProblem &problem,
+                                      const TileShape &shape,
+                                      const Chip &chip) const {
+  return makeSource(problem.lhs, shape, shape.m, chip)->registers() +
+         makeSource(problem.rhs, shape, shape.n, chip)->registers();
 }
 
 void DequantizingMatmul::generate(OpBuilder &builder, Location loc,
                                   GPUKernelSet &kernelSet,
                                   const MatmulProblem &problem,
                                   const MatmulTile &tile) const {
-  TileShape shape = shapeOf(tile);
+  TileShape shape = shapeOf(problem, tile);
   const Chip &chip = kernelSet.getChip();
   std::unique_ptr<TileSource> lhs =
       makeSource(problem.lhs, shape, shape.m, chip);

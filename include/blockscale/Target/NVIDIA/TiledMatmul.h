@@ -188,10 +188,6 @@ int64_t tiledMatmulBytes(const TileShape &shape, int64_t stageBytes);
 int64_t residentBlocks(const TileShape &shape, int64_t stageBytes,
                        int64_t registers, const Chip &chip);
 
-/// Why `tile` is none whose steps have `k` elements; empty if it is one.
-std::string whyNoTile(const TileShape &shape, const MatmulTile &tile,
-                      int64_t k);
-
 /// The largest number of stages, at most `wanted`, that the chip holds; 0 if
 /// not even two fit.
 int64_t stagesThatFit(TileShape shape, int64_t stageBytes, const Chip &chip,
