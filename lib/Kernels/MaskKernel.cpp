@@ -24,7 +24,6 @@ struct LowerMaskClipped : KernelPattern<MaskClippedOp> {
     auto type = op.getSource().getType();
     auto gradientType = op.getGradient().getType();
     int64_t cols = type.getShape().back();
-    IndexMath math(rewriter, loc);
     SmallVector<Value> sizes =
         getSizes(rewriter, loc, adaptor.getSource(), type);
     auto scalesType = cast<RankedTensorType>(op.getScales().getType());
@@ -71,10 +70,7 @@ struct LowerMaskClipped : KernelPattern<MaskClippedOp> {
                                  at.real, at.valid);
                     });
         });
-    kernelSet.launch(rewriter, loc, kernel,
-                     itemsOf(math, kernelSet.itemSize(), extents.allRows(math),
-                             cols, format.blockCols),
-                     grainFor(math, math.constant(cols)), args.values);
+    walk.launch(rewriter, loc, kernelSet, kernel, extents, args.values);
     rewriter.replaceOp(op, result.asTensor(rewriter, loc));
     return success();
   }

@@ -115,10 +115,7 @@ LowerQuantize::matchAndRewrite(QuantizeOp op, OpAdaptor adaptor,
                          walk.elementAlignment);
             });
       });
-  kernelSet.launch(rewriter, loc, kernel,
-                   itemsOf(math, kernelSet.itemSize(), extents.allRows(math),
-                           walk.cols, format.blockCols),
-                   grainFor(math, math.constant(walk.cols)), args.values);
+  walk.launch(rewriter, loc, kernelSet, kernel, extents, args.values);
   rewriter.replaceOp(op, result.asTensor(rewriter, loc));
   return success();
 }
@@ -184,10 +181,7 @@ LowerDequantize::matchAndRewrite(DequantizeOp op, OpAdaptor adaptor,
                          walk.realAlignment);
             });
       });
-  kernelSet.launch(rewriter, loc, kernel,
-                   itemsOf(math, kernelSet.itemSize(), extents.allRows(math),
-                           cols, format.blockCols),
-                   grainFor(math, math.constant(cols)), args.values);
+  walk.launch(rewriter, loc, kernelSet, kernel, extents, args.values);
   rewriter.replaceOp(op, result.asTensor(rewriter, loc));
   return success();
 }

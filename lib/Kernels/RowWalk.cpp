@@ -36,6 +36,16 @@ void RowWalk::emit(
       });
 }
 
+void RowWalk::launch(OpBuilder &builder, Location loc, KernelSet &kernelSet,
+                     func::FuncOp kernel, const Extents &extents,
+                     ValueRange arguments) const {
+  IndexMath math(builder, loc);
+  kernelSet.launch(
+      builder, loc, kernel,
+      itemsOf(math, itemSize, extents.allRows(math), cols, format.blockCols),
+      grainFor(math, math.constant(cols)), arguments);
+}
+
 static ScaleAddress linearLike(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   return ScaleAddress(

@@ -40,6 +40,11 @@ struct RowWalk {
             mlir::Value end, mlir::Value rows,
             llvm::function_ref<void(IRValueBuilder &, const BlockPosition &)>
                 body) const;
+
+  /// Runs a kernel whose body is a walk over all rows of the real tensor.
+  void launch(mlir::OpBuilder &builder, mlir::Location loc,
+              KernelSet &kernelSet, mlir::func::FuncOp kernel,
+              const Extents &extents, mlir::ValueRange arguments) const;
 };
 
 /// Whether scales, zero points or encode factors are in tiles.
