@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "blockscale/Runtime/Library.h"
 #include "TemporaryFolder.h"
+#include "Views.h"
 #include "blockscale/Runtime/Convert.h"
 #include "blockscale/Runtime/Device.h"
 
@@ -47,11 +48,7 @@ protected:
   template <typename T>
   static TensorView view(DataType type, std::vector<int64_t> shape,
                          const std::vector<T> &data) {
-    TensorView view;
-    view.type = type;
-    view.shape = std::move(shape);
-    view.data = data.data();
-    return view;
+    return blockscale::test::view(type, std::move(shape), data.data());
   }
 
   std::string error;

@@ -5,25 +5,13 @@
  * what the runtime's tests load. TEST_... macros make broken variants.
  *
  *===----------------------------------------------------------------------===*/
+#include "Memref.h"
 #include "blockscale/Runtime/CPU/ParallelFor.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
-
-typedef struct {
-  void *allocated, *aligned;
-  int64_t offset, sizes[2], strides[2];
-} Memref2;
-typedef struct {
-  void *allocated, *aligned;
-  int64_t offset, sizes[1], strides[1];
-} Memref1;
-typedef struct {
-  void *allocated, *aligned;
-  int64_t offset;
-} Memref0;
 
 #define T(type, dtype, shape, storage, storageShape, layout)                   \
   "{\"type\":\"" type "\",\"dtype\":\"" dtype "\",\"shape\":" shape            \

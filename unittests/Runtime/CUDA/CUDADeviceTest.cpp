@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "../TemporaryFolder.h"
+#include "../Views.h"
 #include "blockscale/Runtime/Library.h"
 
 #include <cstring>
@@ -13,6 +14,7 @@
 
 using namespace blockscale::runtime;
 using blockscale::test::TemporaryFolder;
+using blockscale::test::view;
 
 static std::string variant(const std::string &name) {
   return std::string(TEST_LIBRARIES) + "/" + name + ".so";
@@ -54,13 +56,6 @@ protected:
                         const std::vector<TensorView> &inputs = {}) {
     EXPECT_FALSE(call(name, inputs));
     return error;
-  }
-  static TensorView view(std::vector<int64_t> shape, const float *data) {
-    TensorView view;
-    view.type = DataType::F32;
-    view.shape = std::move(shape);
-    view.data = data;
-    return view;
   }
   /// The lines logged since the last time.
   std::string log() {

@@ -5,6 +5,7 @@
 // of this machine. Skipped where a device is not there.
 //
 //===----------------------------------------------------------------------===//
+#include "../Views.h"
 #include "blockscale/Runtime/GPU/DeviceTensor.h"
 #include "blockscale/Runtime/GPU/GPUDevice.h"
 #include "blockscale/Runtime/Library.h"
@@ -14,6 +15,7 @@
 #include <thread>
 
 using namespace blockscale::runtime;
+using blockscale::test::view;
 
 namespace {
 class GPULibrary : public testing::TestWithParam<const char *> {
@@ -33,13 +35,6 @@ protected:
   }
   const Entry &entry(const char *name) {
     return *library->manifest().find(name, error);
-  }
-  static TensorView view(std::vector<int64_t> shape, const float *data) {
-    TensorView view;
-    view.type = DataType::F32;
-    view.shape = std::move(shape);
-    view.data = data;
-    return view;
   }
   static std::vector<float> values(const Tensor &tensor) {
     std::vector<float> result(tensor.count());

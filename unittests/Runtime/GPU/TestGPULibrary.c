@@ -6,20 +6,12 @@
  * FakeDriver.c, where there is neither. TEST_... macros make broken variants.
  *
  *===----------------------------------------------------------------------===*/
+#include "../Memref.h"
 #include "blockscale/Runtime/GPU/Launch.h"
 
 #include <stddef.h>
 
 #define EXPORT __attribute__((visibility("default")))
-
-typedef struct {
-  void *allocated, *aligned;
-  int64_t offset, sizes[2], strides[2];
-} Memref2;
-typedef struct {
-  void *allocated, *aligned;
-  int64_t offset;
-} Memref0;
 
 #define T(type, shape)                                                         \
   "{\"type\":\"" type "\",\"dtype\":\"f32\",\"shape\":" shape                  \
