@@ -4,6 +4,7 @@
 and scales are, bit for bit, what the CPU target makes of the product that the
 same kernel returns; and they are the same if the product is not returned."""
 from matmul_support import *
+from support import scale_results
 
 # Format, type of elements, block, type of scales, rule, and whether there are
 # a tensor scale (of a held amax), zero points and encode factors.
@@ -33,20 +34,13 @@ def quantization(kind, x, rows, cols, batch, *, tiled, stochastic, dynamic):
     pad = " {pad}" if cols % block else ""
     q = f"tensor<{printed}{blocks * block}x{element}>"
     layout = ", #blockscale.tiled_128x4" if tiled and scale != "f16" else ""
-    s = f"tensor<{printed}{blocks}x{scale}{layout}>"
-    e, z = f"tensor<{printed}{blocks}xf32>", f"tensor<{printed}{blocks}xi8>"
-    names, types, amax, by = ["%s"], [s], "", f"scales(%s : {s})"
-    parameters = []
+    names, types, by, _ = scale_results(
+        f"{printed}{blocks}", scale + layout, "tensor" in has,
+        "i8" if "zeros" in has else None, "encode" in has)
+    amax, parameters = "", []
     if "tensor" in has:
-        names, types = names + ["%g"], types + ["tensor<f32>"]
         amax = "amax(%amax : tensor<f32>) "
         parameters.append("%amax: tensor<f32>")
-    if "zeros" in has:
-        names, types = names + ["%z"], types + [z]
-        by += f" zeros(%z : {z})"
-    if "encode" in has:
-        names, types = names + ["%e"], types + [e]
-        by = f"encode(%e : {e})"
     seed = ""
     if stochastic:
         seed = " round stochastic seed(%seed : tensor<i64>)"

@@ -14,18 +14,12 @@ def round_trip(name, element, block, scale, tensor, rule, columns):
     format = (f"#blockscale.format<{element}, block = {block}, "
               f"scale = {scale}, tensor = {'f32' if tensor else 'none'}>")
     x_type, q_type = f"tensor<1x{columns}xf32>", f"tensor<1x{columns}x{e}>"
-    s_type, e_type = f"tensor<1x{blocks}x{s}>", f"tensor<1x{blocks}xf32>"
     power_of_two = rule.split(",")[0] in ("floor", "ceil", "rceil", "even")
     division = "torchao" in rule or rule == "division"
     has_encode = not power_of_two and not division
-    names, types = ["%s"], [s_type]
-    if tensor:
-        names, types = names + ["%g"], types + ["tensor<f32>"]
-    if has_encode:
-        names, types = names + ["%e"], types + [e_type]
-    g = " tensor(%g : tensor<f32>)" if tensor else ""
-    by_scales = f"scales(%s : {s_type}){g}"
-    by = f"encode(%e : {e_type})" if has_encode else by_scales
+    names, types, by, by_scales = scale_results(f"1x{blocks}", s, tensor,
+                                                encode=has_encode)
+    s_type = types[0]
     held = rule.startswith("ue5m3")
     extra, amax = (", %a: tensor<f32>", "amax(%a : tensor<f32>) ") if held \
         else ("", "")

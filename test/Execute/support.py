@@ -111,6 +111,27 @@ atexit.register(_folder.cleanup)
 _count = 0
 
 
+def scale_results(blocks, scale, tensor=False, zero=None, encode=False):
+    """What blockscale.scale returns where scales are tensor<{blocks}x{scale}>:
+    names and types; then how quantize takes them, and how dequantize does."""
+    names, types = ["%s"], [f"tensor<{blocks}x{scale}>"]
+    given, zeros = f"scales(%s : {types[0]})", ""
+    if tensor:
+        names.append("%g")
+        types.append("tensor<f32>")
+        given += " tensor(%g : tensor<f32>)"
+    if zero:
+        names.append("%z")
+        types.append(f"tensor<{blocks}x{zero}>")
+        zeros = f" zeros(%z : {types[-1]})"
+    by = given + zeros
+    if encode:
+        names.append("%e")
+        types.append(f"tensor<{blocks}xf32>")
+        by = f"{zeros} encode(%e : {types[-1]})"
+    return names, types, by, given + zeros
+
+
 def compile(text, *flags):
     """The library of a module; stops the test if it does not compile."""
     global _count

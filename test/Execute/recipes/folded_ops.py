@@ -36,27 +36,13 @@ def module(i, case, x, dtype, seed):
     lead = "x".join(map(str, shape[:-1]))
     scale_lead = "x".join(map(str, (*shape[:-2], -(-shape[-2] // high))))
     t, q = f"tensor<{lead}x{shape[-1]}x{dtype}>", f"tensor<{lead}x{blocks * wide}x{element}>"
-    s, e = (f"tensor<{scale_lead}x{blocks}x{k}>" for k in (scale, "f32"))
     v = f"tensor<{lead}x{blocks * wide}xf32>"
     tensor = f.split(",")[0] in ("nvfp4", "nvint4") or "tensor" in f
     zero = "f16" if "zero" in f else "i8" if f == "uint4" else None
     encode = tensor and rule != "torchao_two_level"
-    names, types = ["%s"], [s]
-    given = f"scales(%s : {s})"
-    if tensor:
-        names.append("%g")
-        types.append("tensor<f32>")
-        given += " tensor(%g : tensor<f32>)"
-    zeros = ""
-    if zero:
-        names.append("%z")
-        types.append(f"tensor<{scale_lead}x{blocks}x{zero}>")
-        zeros = f" zeros(%z : {types[-1]})"
-    by = given + zeros
-    if encode:
-        names.append("%e")
-        types.append(e)
-        by = f"{zeros} encode(%e : {e})"
+    names, types, by, given = scale_results(f"{scale_lead}x{blocks}", scale,
+                                            tensor, zero, encode)
+    s = types[0]
     pad = "{pad}" if shape[-1] % wide else ""
     draw = "seed(%seed : tensor<i64>)" if rounding == "stochastic" else ""
     format, rule = f"#blockscale.format<{f}>", f"#blockscale.scale_rule<{rule}>"
@@ -71,7 +57,7 @@ func.func @{name}{i}({arguments}) -> ({", ".join(results)}) {{
   {prologue}
   {", ".join(names)} = blockscale.scale %x : {t} to {format} by {rule} {pad} -> {", ".join(types)}
   %q = blockscale.quantize %x : {t} {by} to {format} round {rounding} {draw} {pad} -> {q}
-  %v = blockscale.dequantize %q : {q} {given}{zeros} from {format} -> {v}
+  %v = blockscale.dequantize %q : {q} {given} from {format} -> {v}
   %f = blockscale.fake_quantize %x : {t} to {format} by {rule} round {rounding} {draw}
   %r = blockscale.fake_quantize residual %x : {t} to {format} by {rule} round {rounding} {draw}
   %a = blockscale.amax %x : {t} -> tensor<f32>

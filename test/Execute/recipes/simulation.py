@@ -61,31 +61,15 @@ def steps(index, preset, rounding, shape, dtype):
     x = f"tensor<{join(outer)}x{shape[-1]}x{dtype}>"
     wide = f"tensor<{join(outer)}x{blocks * block}x{dtype}>"
     q = f"tensor<{join(outer)}x{blocks * block}x{element}>"
-    s = f"tensor<{join(inner)}x{blocks}x{scale}>"
-    names, types = ["%s"], [s]
-    given, by = f"scales(%s : {s})", ""
-    if tensor:
-        names.append("%g")
-        types.append("tensor<f32>")
-        given += " tensor(%g : tensor<f32>)"
-    zeros = ""
-    if zero:
-        names.append("%z")
-        types.append(f"tensor<{join(inner)}x{blocks}x{zero}>")
-        zeros = f" zeros(%z : {types[-1]})"
-    if encode:
-        names.append("%e")
-        types.append(f"tensor<{join(inner)}x{blocks}xf32>")
-        by = f"{zeros} encode(%e : {types[-1]})"
-    else:
-        by = given + zeros
+    names, types, by, given = scale_results(f"{join(inner)}x{blocks}", scale,
+                                            tensor, zero, encode)
     pad = "{pad}" if shape[-1] % block else ""
     seed = "seed(%seed : tensor<i64>)" if rounding == "stochastic" else ""
     return f"""
 func.func @steps{index}(%x: {x}, %seed: tensor<i64>) -> {wide} {{
   {", ".join(names)} = blockscale.scale %x : {x} to {format} by {rule} {pad} -> {", ".join(types)}
   %q = blockscale.quantize %x : {x} {by} to {format} round {rounding} {seed} {pad} -> {q}
-  %y = blockscale.dequantize %q : {q} {given}{zeros} from {format} -> {wide}
+  %y = blockscale.dequantize %q : {q} {given} from {format} -> {wide}
   return %y : {wide}
 }}"""
 
