@@ -76,6 +76,23 @@ blockscaleLibraryCallDevice(BlockscaleLibrary *library, const char *entry,
                             int64_t numInputs, const BlockscaleArray *inputs,
                             void *stream);
 
+/* The same with results in memory of the caller: results[i] is the array on the
+ * device that result i is written to, or has a null dtype where memory is to be
+ * allocated. numResults is the number of results, or 0 for none of them. A
+ * given array must have the dtype of the result, its sizes exactly, an address
+ * that is a multiple of 16, and no byte in common with an input or another
+ * result; this is an error before anything is enqueued, except for dynamic
+ * sizes that take as many bytes as the right ones, or of a result that must be
+ * copied there. The returned results include
+ * the given arrays, which stay the caller's and must stay until the work is
+ * done. Where all are given, the call allocates nothing but what its kernels
+ * need between them. Null on failure; then the given arrays' contents are
+ * unspecified. */
+BLOCKSCALE_RUNTIME_EXPORT BlockscaleResults *blockscaleLibraryCallDeviceInto(
+    BlockscaleLibrary *library, const char *entry, int64_t numInputs,
+    const BlockscaleArray *inputs, int64_t numResults,
+    const BlockscaleArray *results, void *stream);
+
 /* Copies of arrays of the host in the memory of the library's GPU, for
  * blockscaleLibraryCallDevice(); weights, most often. They are there when this
  * returns, and freed in the order of `stream`. Null on failure. */

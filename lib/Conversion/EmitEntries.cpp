@@ -140,7 +140,7 @@ LogicalResult EmitEntries::emitEntry(LLVM::LLVMFuncOp function,
 }
 
 void EmitEntries::emitManifest(llvm::json::Array entries) {
-  llvm::json::Object manifest{{"version", 2},
+  llvm::json::Object manifest{{"version", 3},
                               {"target", target.getValue()},
                               {"entries", std::move(entries)}};
   if (target != "cpu")

@@ -34,6 +34,7 @@ void blockscale::addGPUPipeline(OpPassManager &pm, StringRef chip) {
   addGPUKernelStage(pm, chip);
   addBufferizeStage(pm);
   pm.addNestedPass<func::FuncOp>(nvidia::createCheckHostPass());
+  pm.addPass(nvidia::createResultMemoryPass());
   addGPULowerStage(pm);
 }
 

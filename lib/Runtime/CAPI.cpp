@@ -45,22 +45,31 @@ const char *blockscaleLibraryGetDevice(BlockscaleLibrary *library) {
   return library->device.c_str();
 }
 
-/// `arrays` as the runtime sees them. Nullopt if one has no known dtype.
+/// `array` as the runtime sees it. Nullopt if it has no known dtype.
+static std::optional<TensorView> viewOf(const BlockscaleArray &array,
+                                        const char *what, int64_t index) {
+  std::optional<DataType> type = dataTypeFromName(array.dtype);
+  if (!type) {
+    lastError() = std::string(what) + " " + std::to_string(index) +
+                  " has a dtype that is none: '" + array.dtype + "'";
+    return std::nullopt;
+  }
+  TensorView view;
+  view.type = *type;
+  if (array.rank > 0)
+    view.shape.assign(array.shape, array.shape + array.rank);
+  view.data = array.data;
+  return view;
+}
+
 static std::optional<std::vector<TensorView>>
 viewsOf(int64_t count, const BlockscaleArray *arrays) {
   std::vector<TensorView> views;
   for (int64_t i = 0; i < count; ++i) {
-    std::optional<DataType> type = dataTypeFromName(arrays[i].dtype);
-    if (!type) {
-      lastError() = "input " + std::to_string(i) +
-                    " has a dtype that is none: '" + arrays[i].dtype + "'";
+    std::optional<TensorView> view = viewOf(arrays[i], "input", i);
+    if (!view)
       return std::nullopt;
-    }
-    TensorView &view = views.emplace_back();
-    view.type = *type;
-    if (arrays[i].rank > 0)
-      view.shape.assign(arrays[i].shape, arrays[i].shape + arrays[i].rank);
-    view.data = arrays[i].data;
+    views.push_back(std::move(*view));
   }
   return views;
 }
@@ -86,14 +95,34 @@ BlockscaleResults *blockscaleLibraryCallDevice(BlockscaleLibrary *library,
                                                int64_t numInputs,
                                                const BlockscaleArray *inputs,
                                                void *stream) {
+  return blockscaleLibraryCallDeviceInto(library, entry, numInputs, inputs, 0,
+                                         nullptr, stream);
+}
+
+BlockscaleResults *blockscaleLibraryCallDeviceInto(
+    BlockscaleLibrary *library, const char *entry, int64_t numInputs,
+    const BlockscaleArray *inputs, int64_t numResults,
+    const BlockscaleArray *results, void *stream) {
   const Entry *found = library->library->manifest().find(entry, lastError());
   if (!found)
     return nullptr;
   std::optional<std::vector<TensorView>> views = viewsOf(numInputs, inputs);
   if (!views)
     return nullptr;
+  std::vector<std::optional<DeviceTensor>> into;
+  for (int64_t i = 0; i < numResults; ++i) {
+    std::optional<DeviceTensor> &memory = into.emplace_back();
+    if (!results[i].dtype)
+      continue;
+    std::optional<TensorView> view = viewOf(results[i], "result", i);
+    if (!view)
+      return nullptr;
+    memory =
+        DeviceTensor::borrow(library->library->gpu(), view->type,
+                             std::move(view->shape), results[i].data, stream);
+  }
   std::optional<std::vector<DeviceTensor>> tensors =
-      library->library->callOnDevice(*found, *views, stream, lastError());
+      library->library->callOnDevice(*found, *views, stream, lastError(), into);
   if (!tensors)
     return nullptr;
   return new BlockscaleResults{{}, std::move(*tensors)};

@@ -5,6 +5,8 @@
 #include "GPU/GPUCall.h"
 #include "blockscale/Runtime/Library.h"
 
+#include <cstdio>
+
 using namespace blockscale::runtime;
 
 /// What MLIR's lowering gives as the allocation of a constant's descriptor.
@@ -156,19 +158,91 @@ Library::callByCopying(const Entry &entry,
   return tensors;
 }
 
+namespace {
+/// A part of memory.
+struct Range {
+  uintptr_t begin;
+  uint64_t bytes;
+
+  explicit Range(const TensorView &array)
+      : begin(reinterpret_cast<uintptr_t>(array.data)),
+        bytes(static_cast<uint64_t>(
+                  elementCount(array.shape, size(array.type)).value_or(0)) *
+              size(array.type)) {}
+  bool overlaps(const Range &other) const {
+    return bytes && other.bytes && begin < other.begin + other.bytes &&
+           other.begin < begin + bytes;
+  }
+};
+} // namespace
+
+static std::string addressText(const void *memory) {
+  char text[32];
+  std::snprintf(
+      text, sizeof text, "0x%llx",
+      static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(memory)));
+  return text;
+}
+
+bool Library::checkInto(const Entry &entry,
+                        const std::vector<TensorView> &inputs,
+                        const std::vector<std::optional<DeviceTensor>> &into,
+                        std::string &error) const {
+  if (into.empty())
+    return true;
+  if (into.size() != entry.results.size()) {
+    error = "'" + entry.name + "' expects memory for " +
+            std::to_string(entry.results.size()) + " results, but got it for " +
+            std::to_string(into.size());
+    return false;
+  }
+  auto sharedWith = [&](size_t index, const Range &memory) -> std::string {
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (memory.overlaps(Range(inputs[i])))
+        return "input " + std::to_string(i);
+    for (size_t i = 0; i < index; ++i)
+      if (into[i] && memory.overlaps(Range(into[i]->view())))
+        return "result " + std::to_string(i);
+    return "";
+  };
+  for (size_t i = 0; i < into.size(); ++i) {
+    if (!into[i])
+      continue;
+    const TensorView array = into[i]->view();
+    std::string why;
+    if (checkArray(entry.results[i], array, why)) {
+      const Range memory(array);
+      if (memory.bytes && memory.begin % resultAlignment)
+        why = "expects memory aligned to " + std::to_string(resultAlignment) +
+              " bytes, but got " + addressText(array.data);
+      else if (memory.bytes && !onGPU->holds(array.data, memory.bytes))
+        why = "expects memory of device '" + std::string(where->name()) +
+              "', but got " + addressText(array.data) + ", which is none of it";
+      else if (std::string other = sharedWith(i, memory); !other.empty())
+        why = "expects memory of its own, but got some of " + other;
+      else
+        continue;
+    }
+    error = "result " + std::to_string(i) + " of '" + entry.name + "' " + why;
+    return false;
+  }
+  return true;
+}
+
 std::optional<std::vector<DeviceTensor>>
 Library::callOnDevice(const Entry &entry, const std::vector<TensorView> &inputs,
-                      Stream stream, std::string &error) {
+                      Stream stream, std::string &error,
+                      const std::vector<std::optional<DeviceTensor>> &into) {
   if (!onGPU) {
     error = "device '" + std::string(where->name()) +
             "' has no memory of its own; call with arrays on the host";
     return std::nullopt;
   }
   const Entry *own = prepareCall(entry, inputs, error);
-  if (!own)
+  if (!own || !checkInto(*own, inputs, into, error))
     return std::nullopt;
   Arguments arguments(*own, inputs);
-  GPUCall call(*onGPU, *module, stream);
+  GPUCall call(*onGPU, *module, stream, into);
   setDevice(&call.functions());
   bool ok = invoke(*own, arguments.pointers(), error);
   setDevice(nullptr);
@@ -189,6 +263,23 @@ Library::callOnDevice(const Entry &entry, const std::vector<TensorView> &inputs,
       error = "result " + std::to_string(i) + " of '" + own->name +
               "' is not row-major; the library is faulty";
       return std::nullopt;
+    }
+    if (!into.empty() && into[i]) {
+      const DeviceTensor &given = *into[i];
+      if (result.sizes != given.shape()) {
+        error = "result " + std::to_string(i) + " of '" + own->name + "' is " +
+                arrayText(type, result.sizes) + ", but memory was given for " +
+                arrayText(given.type(), given.shape());
+        return std::nullopt;
+      }
+      // What compiled code did not put there.
+      if (result.first(type) != given.data() &&
+          !onGPU->copy(given.data(), result.first(type), given.bytes(), stream,
+                       error))
+        return std::nullopt;
+      tensors.push_back(DeviceTensor::borrow(onGPU, type, result.sizes,
+                                             given.data(), stream));
+      continue;
     }
     if (call.take(result.allocated)) {
       tensors.push_back(DeviceTensor::adopt(onGPU, type, result.sizes,

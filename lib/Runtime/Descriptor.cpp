@@ -70,6 +70,19 @@ std::vector<Descriptor> Arguments::results() const {
   return descriptors;
 }
 
+bool blockscale::runtime::checkArray(const TensorType &type,
+                                     const TensorView &array,
+                                     std::string &error) {
+  std::optional<int64_t> count = elementCount(array.shape, size(array.type));
+  if (!count)
+    error = "has impossible sizes " + shapeText(array.shape);
+  else if (!array.data && *count > 0)
+    error = "has no data";
+  else
+    return type.accepts(array.type, array.shape, error);
+  return false;
+}
+
 bool blockscale::runtime::checkResult(const Entry &entry, size_t index,
                                       const Descriptor &result,
                                       std::string &error) {

@@ -44,6 +44,11 @@ private:
   std::vector<void *> args;
 };
 
+/// Checks an array that a caller passes for `type`; the error is what is said
+/// after the array's name.
+bool checkArray(const TensorType &type, const TensorView &array,
+                std::string &error);
+
 /// Checks what an entry says result `index` is.
 bool checkResult(const Entry &entry, size_t index, const Descriptor &result,
                  std::string &error);

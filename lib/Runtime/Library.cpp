@@ -5,6 +5,7 @@
 #define _GNU_SOURCE // dladdr1
 #endif
 #include "blockscale/Runtime/Library.h"
+#include "Descriptor.h"
 #include "ElfCheck.h"
 
 #include <cstring>
@@ -167,13 +168,7 @@ bool Library::check(const Entry &entry, const std::vector<TensorView> &inputs,
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     std::string why;
-    std::optional<int64_t> count =
-        elementCount(inputs[i].shape, size(inputs[i].type));
-    if (!count)
-      why = "has impossible sizes " + shapeText(inputs[i].shape);
-    else if (!inputs[i].data && *count > 0)
-      why = "has no data";
-    else if (entry.inputs[i].accepts(inputs[i].type, inputs[i].shape, why))
+    if (checkArray(entry.inputs[i], inputs[i], why))
       continue;
     error = "input " + std::to_string(i) + " of '" + entry.name + "' " + why;
     return false;

@@ -191,6 +191,10 @@ bool Device::fill(uint64_t address, uint8_t value, uint64_t bytes) {
   return write(address, data.data(), bytes);
 }
 
+bool Device::contains(uint64_t address, uint64_t bytes) const {
+  return impl->memory.find(address, bytes) != nullptr;
+}
+
 bool Device::isInitialized(uint64_t address, uint64_t bytes) const {
   const Allocation *allocation = impl->memory.find(address, bytes);
   return allocation &&

@@ -1,4 +1,4 @@
-"""Compiled shared libraries as Python objects, by ctypes.
+"""Compiled shared libraries as Python objects.
 
 Arrays are what memory holds (docs/Runtime.md): bf16 is uint16 bits or any
 two-byte void dtype (ml_dtypes.bfloat16 too), tensors of 4-bit elements are
@@ -11,71 +11,12 @@ import ctypes
 import json
 import os
 import sys
-from pathlib import Path
 
 import numpy as np
 
-from .storage import NUMPY, Error, check_bits, from_bf16, to_storage
-
-
-class _Array(ctypes.Structure):
-    _fields_ = [("dtype", ctypes.c_char_p),
-                ("rank", ctypes.c_int64),
-                ("shape", ctypes.POINTER(ctypes.c_int64)),
-                ("data", ctypes.c_void_p)]
-
-
-_NAME = "libblockscale_runtime.so"
-_runtime = None
-
-
-def _find():
-    """Beside this package where it is installed, else in the build folder."""
-    chosen = os.environ.get("BLOCKSCALE_RUNTIME_LIBRARY")
-    if chosen:
-        return chosen
-    package = Path(__file__).resolve().parent
-    for folder in (package, package.parents[1] / "build" / "lib"):
-        if (folder / _NAME).exists():
-            return str(folder / _NAME)
-    return _NAME
-
-
-def _load_runtime():
-    global _runtime
-    if _runtime is not None:
-        return _runtime
-    path = _find()
-    try:
-        runtime = ctypes.CDLL(path)
-    except OSError as error:
-        raise Error(f"cannot load {path}: {error}; build the target "
-                    "blockscale_runtime, or set BLOCKSCALE_RUNTIME_LIBRARY "
-                    "to where it is") from None
-    pointer, text, number = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64
-    arrays = ctypes.POINTER(_Array)
-    for name, result, arguments in [
-            ("blockscaleRuntimeLastError", text, []),
-            ("blockscaleLibraryOpen", pointer, [text, text]),
-            ("blockscaleLibraryDestroy", None, [pointer]),
-            ("blockscaleLibraryGetManifest", text, [pointer]),
-            ("blockscaleLibraryGetDevice", text, [pointer]),
-            ("blockscaleLibraryCallDevice", pointer,
-             [pointer, text, number, arrays, pointer]),
-            ("blockscaleLibraryUpload", pointer,
-             [pointer, number, arrays, pointer]),
-            ("blockscaleLibrarySynchronize", ctypes.c_int,
-             [pointer, pointer]),
-            ("blockscaleResultsDownload", pointer, [pointer]),
-            ("blockscaleLibraryCall", pointer,
-             [pointer, text, number, arrays]),
-            ("blockscaleResultsGetNum", number, [pointer]),
-            ("blockscaleResultsGet", _Array, [pointer, number]),
-            ("blockscaleResultsDestroy", None, [pointer])]:
-        function = getattr(runtime, name)
-        function.restype, function.argtypes = result, arguments
-    _runtime = runtime
-    return runtime
+from .capi import Array, Results, load_runtime
+from .storage import (NUMPY, Error, check_bits, check_out, copy_to, from_bf16,
+                      is_widened, to_storage)
 
 
 def _is_on_device(value):
@@ -103,30 +44,13 @@ def _streams_of(values):
     return [stream for stream in streams if stream is not None]
 
 
-class _Results:
-    """A handle of the C API, freed when nothing refers to it."""
-
-    def __init__(self, runtime, handle):
-        if not handle:
-            raise Error(runtime.blockscaleRuntimeLastError().decode())
-        self.runtime, self.handle = runtime, handle
-
-    def __del__(self):
-        if hasattr(self, "handle"):
-            self.runtime.blockscaleResultsDestroy(self.handle)
-
-    def structs(self):
-        return [self.runtime.blockscaleResultsGet(self.handle, i)
-                for i in range(self.runtime.blockscaleResultsGetNum(
-                    self.handle))]
-
-
 class DeviceArray:
     """A row-major array in a GPU's memory, which it owns.
 
     torch.as_tensor(a, device="cuda") and cupy.asarray(a) share its memory;
     bf16 looks like uint16 there (torch: .view(torch.bfloat16)). Its memory is
-    written and freed in the order of the stream of the call that made it.
+    written in the order of the stream of the call that made it, or got it as
+    out= last, and freed in that of the first.
     """
 
     def __init__(self, results, struct, device, library, stream, convert):
@@ -150,7 +74,8 @@ class DeviceArray:
 
     def numpy(self):
         """A copy on the host, once it is there."""
-        host = _Results(self._results.runtime,
+        self._library.synchronize(self._stream)
+        host = Results(self._results.runtime,
                         self._results.runtime.blockscaleResultsDownload(
                             self._results.handle))
         for device, copy in zip(self._results.structs(), host.structs()):
@@ -182,7 +107,7 @@ class Library:
 
     def __init__(self, path, device=None, convert=False):
         self._handle = None
-        runtime = _load_runtime()
+        runtime = load_runtime()
         self._handle = runtime.blockscaleLibraryOpen(
             os.fsencode(path), device.encode() if device else None)
         if not self._handle:
@@ -208,8 +133,8 @@ class Library:
             raise AttributeError(f"there is no entry '{name}'; expects one of "
                                  + ", ".join(entries))
 
-        def function(*inputs, stream=None):
-            return self.call(name, *inputs, stream=stream)
+        def function(*inputs, out=None, stream=None):
+            return self.call(name, *inputs, out=out, stream=stream)
 
         def types(tensors):
             return ", ".join(t["type"] for t in tensors)
@@ -220,13 +145,17 @@ class Library:
                             f"({types(entry['results'])})")
         return function
 
-    def call(self, entry, *inputs, stream=None):
+    def call(self, entry, *inputs, out=None, stream=None):
         """The result of an entry: an array, a tuple if there are several, or
         None if there is none. Raises Error if an argument does not fit.
 
         If any argument is on the GPU, or a stream (a CUstream as a number) is
         given, nothing is waited for and results are DeviceArrays; arguments on
         the host are copied. Otherwise everything is copied there and back.
+
+        `out` is the array that the result is written to, and then returned; a
+        tuple where there are several, with None for those that are to be made.
+        It is on the GPU where results are.
         """
         if entry not in self._entries:
             raise Error(f"there is no entry '{entry}'; expects one of "
@@ -235,15 +164,26 @@ class Library:
         if len(inputs) != len(types):
             raise Error(f"'{entry}' expects {len(types)} inputs, but got "
                         f"{len(inputs)}")
-        names = [type["storage"]["dtype"] for type in types]
-        places = [f"input {i} of '{entry}'" for i in range(len(types))]
-        if stream is not None or any(map(_is_on_device, inputs)):
-            return self._call_device(entry, inputs, names, places, stream)
+        outs = self._outs(entry, out)
+        if stream is not None or any(map(_is_on_device, [*inputs, *outs])):
+            return self._call_device(entry, inputs, outs, stream)
+        names, places = _names(types, "input", entry)
+        results = self._entries[entry]["results"]
+        for i, given in enumerate(outs):
+            if given is not None:
+                check_out(given, results[i], self._convert,
+                          f"result {i} of '{entry}'")
         structs, alive = self._structs(inputs, names, places)
-        results = _Results(self._runtime, self._runtime.blockscaleLibraryCall(
+        results = Results(self._runtime, self._runtime.blockscaleLibraryCall(
             self._handle, entry.encode(), len(inputs), structs))
-        return _one_or_more([_to_numpy(struct, self._convert)
-                             for struct in results.structs()])
+        arrays = []
+        for i, (struct, given) in enumerate(zip(results.structs(), outs)):
+            convert = self._convert if given is None else is_widened(
+                struct.dtype.decode(), given, self._convert)
+            array = _to_numpy(struct, convert)
+            arrays.append(array if given is None else
+                          copy_to(given, array, f"result {i} of '{entry}'"))
+        return _one_or_more(arrays)
 
     def to_device(self, array, dtype=None, stream=None):
         """A copy in the GPU's memory, to be passed again and again: weights.
@@ -261,19 +201,30 @@ class Library:
         if self._runtime.blockscaleLibrarySynchronize(self._handle, stream):
             raise Error(self._runtime.blockscaleRuntimeLastError().decode())
 
+    def _outs(self, entry, out):
+        """What is given for each result; None for one that is to be made."""
+        count = len(self._entries[entry]["results"])
+        if out is None:
+            return [None] * count
+        outs = list(out) if isinstance(out, (tuple, list)) else [out]
+        if len(outs) != count:
+            raise Error(f"'{entry}' expects out= for {count} results, but got "
+                        f"it for {len(outs)}")
+        return outs
+
     def _structs(self, inputs, names, places):
-        structs = (_Array * max(len(inputs), 1))()
+        structs = (Array * max(len(inputs), 1))()
         alive = []  # what the structs point to
         for i, (value, name) in enumerate(zip(inputs, names)):
             array = to_storage(value, name, self._convert, places[i])
             shape = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
-            structs[i] = _Array(name.encode(), array.ndim, shape,
+            structs[i] = Array(name.encode(), array.ndim, shape,
                                 array.ctypes.data)
             alive += [array, shape]
         return structs, alive
 
     def _device_arrays(self, handle, stream):
-        results = _Results(self._runtime, handle)
+        results = Results(self._runtime, handle)
         return [DeviceArray(results, struct, self.device, self, stream,
                             self._convert) for struct in results.structs()]
 
@@ -282,12 +233,14 @@ class Library:
         return self._device_arrays(self._runtime.blockscaleLibraryUpload(
             self._handle, len(arrays), structs, stream), stream)
 
-    def _call_device(self, entry, inputs, names, places, stream):
+    def _call_device(self, entry, inputs, outs, stream):
         inputs = list(inputs)
+        types = self._entries[entry]
+        names, places = _names(types["inputs"], "input", entry)
         if self.device == "cpu":
             raise Error(f"'{entry}' runs on the host, but got an array on a "
                         "GPU, or a stream")
-        known = _streams_of(filter(_is_on_device, inputs))
+        known = _streams_of(filter(_is_on_device, [*inputs, *outs]))
         if stream is None:
             stream = known[0] if known else 0
         # 1 is another name of the default stream.
@@ -302,20 +255,40 @@ class Library:
                                   [places[i] for i in host], stream)
             for i, copy in zip(host, copies):
                 inputs[i] = copy
-        structs = (_Array * max(len(inputs), 1))()
-        alive = []
-        for i, (value, name) in enumerate(zip(inputs, names)):
-            pointer, sizes = self._pointer(value, name, places[i])
-            shape = (ctypes.c_int64 * max(len(sizes), 1))(*sizes)
-            structs[i] = _Array(name.encode(), len(sizes), shape, pointer)
-            alive.append(shape)
-        return _one_or_more(self._device_arrays(
-            self._runtime.blockscaleLibraryCallDevice(
-                self._handle, entry.encode(), len(inputs), structs, stream),
-            stream))
+        structs, alive = self._pointers(inputs, names, places)
+        into, keep = self._pointers(
+            outs, *_names(types["results"], "result", entry), written=True)
+        results = self._device_arrays(
+            self._runtime.blockscaleLibraryCallDeviceInto(
+                self._handle, entry.encode(), len(inputs), structs, len(outs),
+                into, stream), stream)
+        for i, given in enumerate(outs):
+            if given is None:
+                continue
+            results[i] = given
+            if isinstance(given, DeviceArray):
+                given._stream = stream
+        return _one_or_more(results)
 
-    def _pointer(self, value, name, where):
+    def _pointers(self, values, names, places, written=False):
+        """Structs of arrays on the device; None becomes an empty one."""
+        structs = (Array * max(len(values), 1))()
+        alive = []
+        for i, (value, name) in enumerate(zip(values, names)):
+            if value is None:
+                continue
+            pointer, sizes = self._pointer(value, name, places[i], written)
+            shape = (ctypes.c_int64 * max(len(sizes), 1))(*sizes)
+            structs[i] = Array(name.encode(), len(sizes), shape, pointer)
+            alive.append(shape)
+        return structs, alive
+
+    def _pointer(self, value, name, where, written):
         """Where an array on the device is, and its sizes."""
+        if not _is_on_device(value):
+            raise Error(f"{where} expects an array on the device, because "
+                        f"others are there, but got {type(value).__name__}; "
+                        "Library.to_device() copies")
         if isinstance(value, DeviceArray):
             # Pointers of a simulator mean something to that one alone.
             if value._device != self.device or (
@@ -333,6 +306,9 @@ class Library:
             raise Error(f"{where} is on cuda:{index}, but the library runs on "
                         f"{self.device}")
         interface = value.__cuda_array_interface__
+        if written and interface["data"][1]:
+            raise Error(f"{where} expects an out= that can be written, but got "
+                        "a read-only array")
         check_bits(np.dtype(interface["typestr"]), name, where)
         sizes = tuple(interface["shape"])
         strides = interface.get("strides")
@@ -344,6 +320,12 @@ class Library:
                                 f"strides {strides}; torch: .contiguous()")
                 step *= size
         return interface["data"][0], sizes
+
+
+def _names(types, what, entry):
+    """Storage types, and what errors call the arrays."""
+    return ([type["storage"]["dtype"] for type in types],
+            [f"{what} {i} of '{entry}'" for i in range(len(types))])
 
 
 def _one_or_more(arrays):

@@ -74,13 +74,45 @@ def to_storage(value, dtype, convert, where):
     return np.require(array, requirements="C")
 
 
-def check_bits(given, dtype, where):
-    """Whether memory of numpy type `given` may be read as `dtype`."""
+def check_bits(given, dtype, where,
+               hint="arrays on the device are not converted"):
+    """Whether memory of numpy type `given` may hold `dtype`."""
     expected = np.dtype(NUMPY[dtype])
     integers = given.kind in "iu" and expected.kind in "iu"
     opaque = given.kind == "V" and dtype != "i1" and \
         (dtype == "bf16" or expected.itemsize == 1)
     if given.itemsize != expected.itemsize or given.byteorder == ">" or \
             not (given == expected or integers or opaque):
-        raise Error(f"{where} expects {dtype}, but got {given}; arrays on the "
-                    "device are not converted")
+        raise Error(f"{where} expects {dtype}, but got {given}; {hint}")
+
+
+def is_widened(dtype, out, convert):
+    """Whether a result is converted before it is written to `out`."""
+    return convert and dtype == "bf16" and out.dtype == np.float32
+
+
+def check_out(out, tensor, convert, where):
+    """Whether `out` may be given for `tensor`, a result of the manifest."""
+    if not isinstance(out, np.ndarray):
+        raise Error(f"{where} expects a numpy array as out=, but got "
+                    f"{type(out).__name__}")
+    if not out.flags.writeable:
+        raise Error(f"{where} expects an out= that can be written, but got a "
+                    "read-only array")
+    storage = tensor["storage"]
+    name, sizes = storage["dtype"], storage["shape"]
+    if not is_widened(name, out, convert):
+        check_bits(out.dtype, name, where, "out= must hold it as it is")
+    if len(sizes) != out.ndim or any(
+            size not in (-1, given) for size, given in zip(sizes, out.shape)):
+        raise Error(f"{where} expects out= of {tensor['type']}, sizes {sizes} in "
+                    f"memory, but got {list(out.shape)}")
+
+
+def copy_to(out, array, where):
+    """Copies a result to `out`, which check_out() has seen."""
+    if out.shape != array.shape:
+        raise Error(f"{where} has sizes {list(array.shape)}, but out= has "
+                    f"{list(out.shape)}")
+    out[...] = array.view(out.dtype)
+    return out

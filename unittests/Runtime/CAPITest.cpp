@@ -12,7 +12,7 @@ TEST(RuntimeCAPI, Call) {
   BlockscaleLibrary *library = blockscaleLibraryOpen(path.c_str(), "cpu");
   ASSERT_NE(library, nullptr) << blockscaleRuntimeLastError();
   EXPECT_EQ(std::string(blockscaleLibraryGetManifest(library))
-                .rfind("{\"version\":2,", 0),
+                .rfind("{\"version\":3,", 0),
             0u);
   float matrix[] = {1, 2, 3, 4}, factor = 3;
   const int64_t shape[] = {1, 4};
@@ -34,6 +34,50 @@ TEST(RuntimeCAPI, Call) {
   EXPECT_EQ(blockscaleResultsGet(results, 2).dtype, nullptr);
   EXPECT_EQ(blockscaleResultsGet(results, -1).data, nullptr);
   blockscaleResultsDestroy(results);
+}
+
+TEST(RuntimeCAPI, ResultsInMemoryOfTheCaller) {
+  const std::string file = std::string(TEST_LIBRARIES) + "/gpu.so";
+  BlockscaleLibrary *library = blockscaleLibraryOpen(file.c_str(), "sim");
+  ASSERT_NE(library, nullptr) << blockscaleRuntimeLastError();
+  float x[] = {1, 2, 3, 4}, poison[] = {-1, -1, -1, -1};
+  const int64_t shape[] = {1, 4};
+  const BlockscaleArray host[] = {{"f32", 2, shape, x},
+                                  {"f32", 2, shape, poison}};
+  BlockscaleResults *arrays =
+      blockscaleLibraryUpload(library, 2, host, nullptr);
+  ASSERT_NE(arrays, nullptr) << blockscaleRuntimeLastError();
+  const BlockscaleArray input = blockscaleResultsGet(arrays, 0),
+                        y = blockscaleResultsGet(arrays, 1);
+  // Memory for the first result alone.
+  const BlockscaleArray none = {nullptr, 0, nullptr, nullptr};
+  BlockscaleArray given[] = {y, none, none};
+  BlockscaleResults *results = blockscaleLibraryCallDeviceInto(
+      library, "same", 1, &input, 3, given, nullptr);
+  ASSERT_NE(results, nullptr) << blockscaleRuntimeLastError();
+  ASSERT_EQ(blockscaleResultsGetNum(results), 3);
+  EXPECT_EQ(blockscaleResultsGet(results, 0).data, y.data);
+  EXPECT_NE(blockscaleResultsGet(results, 1).data, nullptr);
+  blockscaleResultsDestroy(results);
+  BlockscaleResults *back = blockscaleResultsDownload(arrays);
+  ASSERT_NE(back, nullptr) << blockscaleRuntimeLastError();
+  const BlockscaleArray copy = blockscaleResultsGet(back, 1);
+  EXPECT_EQ(static_cast<float *>(copy.data)[3], 4);
+  blockscaleResultsDestroy(back);
+
+  given[1].dtype = "f31";
+  EXPECT_EQ(blockscaleLibraryCallDeviceInto(library, "same", 1, &input, 3,
+                                            given, nullptr),
+            nullptr);
+  EXPECT_STREQ(blockscaleRuntimeLastError(),
+               "result 1 has a dtype that is none: 'f31'");
+  EXPECT_EQ(blockscaleLibraryCallDeviceInto(library, "same", 1, &input, 1,
+                                            given, nullptr),
+            nullptr);
+  EXPECT_STREQ(blockscaleRuntimeLastError(),
+               "'same' expects memory for 3 results, but got it for 1");
+  blockscaleResultsDestroy(arrays);
+  blockscaleLibraryDestroy(library);
 }
 
 TEST(RuntimeCAPI, Errors) {

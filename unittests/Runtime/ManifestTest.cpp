@@ -19,7 +19,7 @@ static const std::string plain =
     R"({"type":"tensor<3xf32>","dtype":"f32","shape":[3],)"
     R"("storage":{"dtype":"f32","shape":[3]},"layout":"linear"})";
 static const std::string valid =
-    R"({"version":2,"target":"cpu","entries":[{"name":"f","inputs":[)" +
+    R"({"version":3,"target":"cpu","entries":[{"name":"f","inputs":[)" +
     packed + "," + tiled + R"(],"results":[)" + plain + "]}]}";
 
 static Manifest parse(const std::string &json) {
@@ -73,7 +73,7 @@ TEST(Manifest, Valid) {
 }
 
 static const std::string gpu =
-    R"({"version":2,"target":"sm_90a","entries":[],"kernels":[{"name":"k",)"
+    R"({"version":3,"target":"sm_90a","entries":[],"kernels":[{"name":"k",)"
     R"("block":[256,1,1],"cluster":[2,1,1],"shared_bytes":65536}]})";
 
 TEST(Manifest, Kernels) {
@@ -123,8 +123,8 @@ TEST(Manifest, Malformed) {
   EXPECT_EQ(errorOf("[]"),
             "malformed manifest: it expects an object, but got an array");
   EXPECT_EQ(errorOf("{}"), "malformed manifest: 'version' is missing");
-  EXPECT_EQ(errorOf(replaced(valid, R"("version":2)", R"("version":3)")),
-            "expects a manifest of version 2, but got 3; use the tools the "
+  EXPECT_EQ(errorOf(replaced(valid, R"("version":3)", R"("version":4)")),
+            "expects a manifest of version 3, but got 4; use the tools the "
             "library came from");
 }
 

@@ -30,12 +30,12 @@ EXPORT const char blockscale_manifest[] =
 #if defined(TEST_BAD_JSON)
     "{";
 #elif defined(TEST_NO_ENTRY)
-    "{\"version\":2,\"target\":\"cpu\",\"entries\":["
+    "{\"version\":3,\"target\":\"cpu\",\"entries\":["
     "{\"name\":\"absent\",\"inputs\":[],\"results\":[]}]}";
 #elif defined(TEST_OTHER_TARGET)
-    "{\"version\":2,\"target\":\"sm_120a\",\"entries\":[],\"kernels\":[]}";
+    "{\"version\":3,\"target\":\"sm_120a\",\"entries\":[],\"kernels\":[]}";
 #else
-    "{\"version\":2,\"target\":\"cpu\",\"entries\":["
+    "{\"version\":3,\"target\":\"cpu\",\"entries\":["
     "{\"name\":\"scale_rows\",\"inputs\":[" MATRIX "," SCALAR
     "],\"results\":[" MATRIX "," SCALAR "]},"
     "{\"name\":\"unpack\",\"inputs\":[" PACKED "],\"results\":[" VECTOR "]},"

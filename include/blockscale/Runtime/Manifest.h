@@ -51,7 +51,7 @@ struct Kernel {
 };
 
 struct Manifest {
-  static constexpr int currentVersion = 2;
+  static constexpr int currentVersion = 3;
   std::string target; ///< `cpu`, or a chip: `sm_90a`.
   std::vector<Entry> entries;
   std::vector<Kernel> kernels; ///< None on the CPU.

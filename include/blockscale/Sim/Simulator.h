@@ -171,6 +171,8 @@ public:
   bool write(uint64_t address, const void *data, uint64_t bytes);
   bool read(uint64_t address, void *data, uint64_t bytes) const;
   bool fill(uint64_t address, uint8_t value, uint64_t bytes);
+  /// Whether the range is within one allocation.
+  bool contains(uint64_t address, uint64_t bytes) const;
   /// Whether every byte of the range has been written.
   bool isInitialized(uint64_t address, uint64_t bytes) const;
   /// Address of a `.global` or `.const` variable.

@@ -163,6 +163,14 @@ void CUDADevice::free(void *memory, Stream on) {
   driver->memFree(pointer(memory));
 }
 
+bool CUDADevice::holds(const void *memory, uint64_t) {
+  CurrentContext current(*driver, context);
+  int owner = -1;
+  return driver->pointerGetAttribute(&owner, DeviceOrdinal, pointer(memory)) ==
+             Success &&
+         owner == index;
+}
+
 bool CUDADevice::copyIn(void *to, const void *fromHost, uint64_t bytes,
                         Stream on, std::string &error) {
   CurrentContext current(*driver, context);

@@ -40,6 +40,8 @@ enum DeviceAttribute : int {
   MaxSharedMemoryPerBlockOptin = 97,
   MemoryPoolsSupported = 115,
 };
+/// CUpointer_attribute
+enum PointerAttribute : int { DeviceOrdinal = 9 };
 /// CUfunction_attribute
 enum FunctionAttribute : int {
   MaxDynamicSharedSizeBytes = 8,
@@ -117,6 +119,8 @@ static_assert(sizeof(LaunchConfig) == 56);
   X(memGetInfo, cuMemGetInfo_v2, (size_t *, size_t *))                         \
   X(memAlloc, cuMemAlloc_v2, (Pointer *, size_t))                              \
   X(memFree, cuMemFree_v2, (Pointer))                                          \
+  X(pointerGetAttribute, cuPointerGetAttribute,                                \
+    (void *, PointerAttribute, Pointer))                                       \
   X(memAllocHost, cuMemAllocHost_v2, (void **, size_t))                        \
   X(memFreeHost, cuMemFreeHost, (void *))                                      \
   X(memPoolCreate, cuMemPoolCreate, (Pool *, const PoolProperties *))          \

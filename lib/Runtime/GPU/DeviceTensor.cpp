@@ -36,9 +36,16 @@ DeviceTensor::upload(std::shared_ptr<GPUDevice> device, const TensorView &host,
 DeviceTensor DeviceTensor::adopt(std::shared_ptr<GPUDevice> device,
                                  DataType type, std::vector<int64_t> shape,
                                  void *memory, void *data, Stream stream) {
-  DeviceTensor tensor;
+  DeviceTensor tensor = borrow(device, type, std::move(shape), data, stream);
   tensor.memory = std::shared_ptr<void>(
       memory, [device, stream](void *memory) { device->free(memory, stream); });
+  return tensor;
+}
+
+DeviceTensor DeviceTensor::borrow(std::shared_ptr<GPUDevice> device,
+                                  DataType type, std::vector<int64_t> shape,
+                                  void *data, Stream stream) {
+  DeviceTensor tensor;
   tensor.device = std::move(device);
   tensor.elementType = type;
   tensor.extents = std::move(shape);

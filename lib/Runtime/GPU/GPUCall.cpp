@@ -7,15 +7,12 @@
 
 using namespace blockscale::runtime;
 
-GPUCall::GPUCall(GPUDevice &device, GPUModule &module, Stream stream)
-    : device(device), module(module), stream(stream) {
+GPUCall::GPUCall(GPUDevice &device, GPUModule &module, Stream stream,
+                 const std::vector<std::optional<DeviceTensor>> &into)
+    : device(device), module(module), stream(stream), into(into) {
   table.context = this;
   table.alloc = [](void *context, uint64_t bytes) -> void * {
-    GPUCall &call = of(context);
-    void *memory = call.device.allocate(bytes, call.stream, call.lastError);
-    if (memory)
-      call.live.push_back(memory);
-    return memory;
+    return of(context).allocate(bytes);
   };
   table.free = [](void *context, void *pointer) {
     // Anything else is an input or a result given back before: not ours.
@@ -56,11 +53,38 @@ GPUCall::GPUCall(GPUDevice &device, GPUModule &module, Stream stream)
                                 sizes, strideBytes, box,         swizzle};
     return call.report(call.device.tensorMap(request, call.lastError));
   };
+  table.result = [](void *context, int32_t index, uint64_t bytes,
+                    void **memory) {
+    GPUCall &call = of(context);
+    *memory = call.result(static_cast<size_t>(index), bytes);
+    return call.report(*memory != nullptr);
+  };
 }
 
 GPUCall::~GPUCall() {
   for (void *memory : live)
     device.free(memory, stream);
+}
+
+void *GPUCall::allocate(uint64_t bytes) {
+  void *memory = device.allocate(bytes, stream, lastError);
+  if (memory)
+    live.push_back(memory);
+  return memory;
+}
+
+void *GPUCall::result(size_t index, uint64_t bytes) {
+  const DeviceTensor *given =
+      index < into.size() && into[index] ? &*into[index] : nullptr;
+  if (given && given->bytes() != bytes) {
+    lastError = "result " + std::to_string(index) + " takes " +
+                std::to_string(bytes) + " bytes, but the memory given for " +
+                arrayText(given->type(), given->shape()) + " has " +
+                std::to_string(given->bytes());
+    return nullptr;
+  }
+  // An empty array may be nowhere, which no tensor map describes.
+  return given && bytes ? given->data() : allocate(bytes);
 }
 
 bool GPUCall::take(void *memory) {

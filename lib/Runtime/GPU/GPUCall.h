@@ -4,7 +4,7 @@
 #ifndef BLOCKSCALE_LIB_RUNTIME_GPU_GPUCALL_H
 #define BLOCKSCALE_LIB_RUNTIME_GPU_GPUCALL_H
 
-#include "blockscale/Runtime/GPU/GPUDevice.h"
+#include "blockscale/Runtime/GPU/DeviceTensor.h"
 #include "blockscale/Runtime/GPU/Launch.h"
 
 namespace blockscale::runtime {
@@ -13,7 +13,9 @@ namespace blockscale::runtime {
 /// neither freed nor returned, whichever way it ended.
 class GPUCall {
 public:
-  GPUCall(GPUDevice &device, GPUModule &module, Stream stream);
+  /// `into`: as in Library::callOnDevice.
+  GPUCall(GPUDevice &device, GPUModule &module, Stream stream,
+          const std::vector<std::optional<DeviceTensor>> &into);
   ~GPUCall();
   GPUCall(const GPUCall &) = delete;
   GPUCall &operator=(const GPUCall &) = delete;
@@ -27,10 +29,14 @@ public:
 private:
   static GPUCall &of(void *context) { return *static_cast<GPUCall *>(context); }
   const char *report(bool ok) const { return ok ? nullptr : lastError.c_str(); }
+  void *allocate(uint64_t bytes);
+  /// The memory of result `index`; null with an error.
+  void *result(size_t index, uint64_t bytes);
 
   GPUDevice &device;
   GPUModule &module;
   const Stream stream;
+  const std::vector<std::optional<DeviceTensor>> &into;
   std::vector<void *> live; ///< Few at a time.
   std::string lastError;
   blockscaleDevice table = {};

@@ -54,6 +54,13 @@ void _mlir_memref_to_llvm_free(void *pointer) {
     on->free(on->context, pointer);
 }
 
+void *blockscaleGpuResult(int32_t index, uint64_t bytes) {
+  const blockscaleDevice *on = device();
+  void *memory = NULL;
+  check(on->result(on->context, index, bytes, &memory));
+  return memory;
+}
+
 void blockscaleGpuFill(uint64_t pointer, int32_t byte, uint64_t bytes) {
   const blockscaleDevice *on = device();
   if (bytes)

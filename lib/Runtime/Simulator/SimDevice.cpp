@@ -65,6 +65,11 @@ void SimDevice::free(void *memory, Stream) {
   device.release(address(memory));
 }
 
+bool SimDevice::holds(const void *memory, uint64_t bytes) {
+  Lock lock(mutex);
+  return device.contains(address(memory), bytes);
+}
+
 static bool outside(const void *memory, uint64_t bytes, std::string &error) {
   char text[96];
   std::snprintf(text, sizeof text,

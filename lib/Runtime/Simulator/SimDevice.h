@@ -26,6 +26,7 @@ public:
                                   std::string &error) override;
   void *allocate(uint64_t bytes, Stream stream, std::string &error) override;
   void free(void *memory, Stream stream) override;
+  bool holds(const void *memory, uint64_t bytes) override;
   bool copyIn(void *to, const void *fromHost, uint64_t bytes, Stream stream,
               std::string &error) override;
   bool copyOut(void *toHost, const void *from, uint64_t bytes, Stream stream,

@@ -67,6 +67,57 @@ empty = lib.scale_rows(on_device.numpy()[:0], factor)
 assert empty.numpy().shape == (0, 4)
 assert empty.__cuda_array_interface__["data"][0] == 0
 
+# Results go to memory that is there, of any stream, and are then of the call's.
+poison = np.full((3, 4), np.nan, np.float32)
+y = lib.to_device(poison)
+assert lib.scale_rows(on_device, factor, out=y) is y
+assert (y.numpy() == 2 * x).all()
+y = lib.to_device(poison)
+view = Foreign(y, stream=1)
+assert lib.scale_rows(on_device, factor, out=view, stream=2) is view
+assert (y.numpy() == 2 * x).all()
+y = lib.to_device(poison)
+assert lib.scale_rows(x, two, out=y, stream=2) is y
+assert y.__cuda_array_interface__["stream"] == 2
+assert (y.numpy() == 2 * x).all()
+given = lib.to_device(poison[:2]), None, lib.to_device(poison[:2])
+same = lib.same(lib.to_device(x[:2]), out=given)
+assert same[0] is given[0] and same[2] is given[2]
+assert (same[0].numpy() == x[:2]).all()
+assert (same[1].numpy() == 0).all() and (same[2].numpy() == 0).all()
+# Numpy arrays get copies.
+y = poison.copy()
+assert lib.scale_rows(x, two, out=y) is y and (y == 2 * x).all()
+y = lib.to_device(poison[:0])
+assert lib.scale_rows(lib.to_device(x[:0]), factor, out=y) is y
+lib.scale_rows(lib.to_device(x[:0]), factor,
+               out=Foreign(y, data=(0, False)))
+
+y = lib.to_device(poison)
+expect_error("'scale_rows' expects out= for 1 results, but got it for 2",
+             lambda: lib.scale_rows(on_device, factor, out=(y, y)))
+expect_error("result 0 of 'scale_rows' expects an array on the device, because "
+             "others are there, but got ndarray",
+             lambda: lib.scale_rows(on_device, factor, out=poison))
+expect_error("result 0 of 'scale_rows' expects f32, but got int32",
+             lambda: lib.scale_rows(on_device, factor,
+                                    out=lib.to_device(x.astype("i4"))))
+expect_error("result 0 of 'scale_rows' expects a row-major array",
+             lambda: lib.scale_rows(on_device, factor,
+                                    out=Foreign(y, strides=(4, 12))))
+expect_error("but got a read-only array",
+             lambda: lib.scale_rows(on_device, factor, out=Foreign(
+                 y, data=(y.__cuda_array_interface__["data"][0], True))))
+expect_error("expects memory aligned to 16 bytes",
+             lambda: lib.scale_rows(on_device, factor, out=Foreign(
+                 y, data=(y.__cuda_array_interface__["data"][0] + 4, False))))
+expect_error("expects memory of its own, but got some of input 0",
+             lambda: lib.scale_rows(on_device, factor, out=on_device))
+expect_error("result 0 takes 48 bytes, but the memory given for f32[2x4] has "
+             "32", lambda: lib.scale_rows(on_device, factor, out=Foreign(
+                 y, shape=(2, 4))))
+assert np.isnan(y.numpy()).all()
+
 expect_error("dimension 1 must be 4", lambda: lib.scale_rows(
     lib.to_device(x.reshape(4, 3)), factor))
 expect_error("input 0 of 'scale_rows' expects f32, but got int32; arrays on "
@@ -89,6 +140,8 @@ if not real:
     second = blockscale.load(f"{folder}/gpu.so", device="cuda:1")
     expect_error("is on device 'cuda:0' of another library",
                  lambda: second.scale_rows(on_device, factor))
+    expect_error("result 0 of 'scale_rows' is on device 'cuda:0' of another "
+                 "library", lambda: second.scale_rows(x, two, out=y))
 
 try:
     import torch
@@ -107,6 +160,21 @@ if real and torch is not None:
     assert torch.equal(y, 2 * (t + 1))
     expect_error("expects a row-major array",
                  lambda: lib.scale_rows(t.reshape(4, 3).t(), t2))
+    expect_error("expects memory of device 'cuda:0'",
+                 lambda: lib.scale_rows(t, t2, out=Foreign(
+                     y, data=(poison.ctypes.data & ~15, False))))
+    # Given memory, a graph is the kernels alone: one after the other, on what
+    # was allocated before.
+    a, b = torch.empty_like(t), torch.empty_like(t)
+    lib.scale_rows(t, t2, out=a)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        lib.scale_rows(lib.scale_rows(t, t2, out=a), t2, out=b)
+    a.fill_(float("nan"))
+    b.fill_(float("nan"))
+    graph.replay()
+    assert torch.equal(a, 2 * t) and torch.equal(b, 4 * t)
 
 del lib, cpu
-assert (same[0].numpy() == x).all()
+assert (same[0].numpy() == x[:2]).all()

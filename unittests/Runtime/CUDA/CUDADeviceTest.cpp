@@ -32,7 +32,8 @@ protected:
     library.reset();
     for (const char *name :
          {"BLOCKSCALE_LIBCUDA", "FAKE_CUDA_LOG", "FAKE_CUDA_DEVICES",
-          "FAKE_CUDA_CAPABILITY", "FAKE_CUDA_POOLS", "FAKE_CUDA_FAIL"})
+          "FAKE_CUDA_CAPABILITY", "FAKE_CUDA_POOLS", "FAKE_CUDA_OWNER",
+          "FAKE_CUDA_FAIL"})
       unsetenv(name);
   }
   static void fail(const char *what) { setenv("FAKE_CUDA_FAIL", what, 1); }
@@ -183,6 +184,39 @@ TEST_F(CUDADevice, ResultsThatAreInputsOrShared) {
   log();
   library.reset();
   EXPECT_EQ(log(), "close device 0, 0 bytes live\n");
+}
+
+TEST_F(CUDADevice, ResultsInMemoryOfTheCaller) {
+  open();
+  std::shared_ptr<GPUDevice> gpu = library->gpu();
+  auto *stream = reinterpret_cast<Stream>(0x77);
+  auto x =
+      DeviceTensor::upload(gpu, view({2, 4}, matrix.data()), stream, error);
+  auto factor = DeviceTensor::upload(gpu, view({}, &two), stream, error);
+  auto y = DeviceTensor::allocate(gpu, DataType::F32, {2, 4}, stream, error);
+  ASSERT_TRUE(x && factor && y) << error;
+  const Entry &entry = *library->manifest().find("scale_rows", error);
+  const std::vector<TensorView> inputs = {x->view(), factor->view()};
+  log();
+  // Nothing is allocated.
+  fail("cuMemAllocFromPoolAsync:2");
+  auto results = library->callOnDevice(entry, inputs, stream, error, {*y});
+  ASSERT_TRUE(results) << error;
+  EXPECT_EQ(log(), "launch scale_rows grid 1 1 1 block 32 1 1 shared 0 "
+                   "cluster 1 stream 0x77\n");
+  results.reset();
+  auto host = y->download(error);
+  ASSERT_TRUE(host) << error;
+  EXPECT_EQ(values(*host)[7], 16);
+
+  setenv("FAKE_CUDA_OWNER", "1", 1);
+  EXPECT_FALSE(library->callOnDevice(entry, inputs, stream, error, {*y}));
+  EXPECT_EQ(error.rfind("result 0 of 'scale_rows' expects memory of device "
+                        "'cuda:0', but got 0x",
+                        0),
+            0u)
+      << error;
+  EXPECT_EQ(log(), "");
 }
 
 TEST_F(CUDADevice, DevicesWithoutPools) {

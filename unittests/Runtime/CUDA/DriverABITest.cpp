@@ -57,6 +57,7 @@ static_assert(int(ours::L2CacheSize) == CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE &&
                   CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN &&
               int(ours::MemoryPoolsSupported) ==
                   CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
+static_assert(int(ours::DeviceOrdinal) == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
 static_assert(
     int(ours::MaxDynamicSharedSizeBytes) ==
         CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES &&

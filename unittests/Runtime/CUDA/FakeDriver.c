@@ -256,6 +256,15 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char byte, size_t bytes,
   return 0;
 }
 
+/* Each device has the same memory, that of FAKE_CUDA_OWNER (0). */
+CUresult cuPointerGetAttribute(void *value, int attribute,
+                               CUdeviceptr pointer) {
+  if (attribute != 9 || !(pointer & deviceBit)) /* DEVICE_ORDINAL */
+    return 1;
+  *(int *)value = setting("FAKE_CUDA_OWNER", 0);
+  return 0;
+}
+
 /*===-- Kernels --===*/
 
 static char kernels[][16] = {"scale_rows", "tile"};

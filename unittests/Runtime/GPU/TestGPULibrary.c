@@ -20,6 +20,7 @@
 #define MATRIX T("tensor<?x4xf32>", "[-1,4]")
 #define WIDE T("tensor<?x8xf32>", "[-1,8]")
 #define SQUARE T("tensor<8x8xf32>", "[8,8]")
+#define ANY T("tensor<?x?xf32>", "[-1,-1]")
 #define SCALAR T("tensor<f32>", "[]")
 #define ENTRY(name, inputs, results)                                           \
   "{\"name\":\"" name "\",\"inputs\":[" inputs "],\"results\":[" results "]}"
@@ -32,10 +33,11 @@
 #endif
 
 EXPORT const char blockscale_manifest[] =
-    "{\"version\":2,\"target\":\"" TEST_TARGET "\",\"entries\":["
+    "{\"version\":3,\"target\":\"" TEST_TARGET "\",\"entries\":["
     /* clang-format off */
     ENTRY("scale_rows", MATRIX "," SCALAR, MATRIX) ","
     ENTRY("tile", WIDE, SQUARE) ","
+    ENTRY("zeros", "", ANY) ","
     ENTRY("same", MATRIX, MATRIX "," MATRIX "," MATRIX) ","
     ENTRY("fail_size", MATRIX, "") ","
     ENTRY("too_large", "", MATRIX) ","
@@ -134,11 +136,18 @@ static Memref2 newMatrix(int64_t rows, int64_t columns) {
   return (Memref2){memory, memory, 0, {rows, columns}, {columns, 1}};
 }
 
+/* The same for result 0, in the caller's memory where it gave some. */
+static Memref2 newResult(int64_t rows, int64_t columns) {
+  void *memory =
+      blockscaleGpuResult(0, (uint64_t)(rows * columns) * sizeof(float));
+  return (Memref2){memory, memory, 0, {rows, columns}, {columns, 1}};
+}
+
 /* matrix * scalar. */
 EXPORT void blockscale_entry_scale_rows(void **args) {
   Memref2 *in = args[1];
   Memref0 *factor = args[2];
-  Memref2 result = newMatrix(in->sizes[0], 4);
+  Memref2 result = newResult(in->sizes[0], 4);
   uint32_t count = (uint32_t)in->sizes[0] * 4;
   void *params[] = {&in->aligned, &factor->aligned, &result.aligned, &count};
   blockscaleGpuLaunch("scale_rows", (count + 31) / 32, 1, 1, 32, 1, 0, 0,
@@ -149,7 +158,7 @@ EXPORT void blockscale_entry_scale_rows(void **args) {
 /* The first 8 rows, by tensor copies; rows that are not there are zero. */
 EXPORT void blockscale_entry_tile(void **args) {
   const Memref2 *in = args[1];
-  Memref2 result = newMatrix(8, 8);
+  Memref2 result = newResult(8, 8);
   blockscaleGpuFill((uint64_t)result.aligned, 0xff, 8 * 8 * sizeof(float));
   _Alignas(64) char map[128];
   const int64_t sizes[] = {8, in->sizes[0]}, strideBytes[] = {32};
@@ -159,6 +168,12 @@ EXPORT void blockscale_entry_tile(void **args) {
                          strideBytes, box, NoSwizzle);
   void *params[] = {map, &result.aligned};
   blockscaleGpuLaunch("tile", 2, 1, 1, 32, 2, 61568, 1, params, 2);
+  *(Memref2 *)args[0] = result;
+}
+
+EXPORT void blockscale_entry_zeros(void **args) {
+  Memref2 result = newResult(2, 4);
+  blockscaleGpuFill((uint64_t)result.aligned, 0, 2 * 4 * sizeof(float));
   *(Memref2 *)args[0] = result;
 }
 

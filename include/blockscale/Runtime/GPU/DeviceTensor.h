@@ -9,8 +9,8 @@
 
 namespace blockscale::runtime {
 
-/// A row-major array that owns its memory on a device, and keeps the device
-/// open. Its memory is written and freed in the order of its stream.
+/// A row-major array on a device, which it keeps open. Its memory, its own or
+/// borrowed, is written and freed in the order of its stream.
 class DeviceTensor {
 public:
   /// Room for an array, its contents unspecified.
@@ -25,6 +25,10 @@ public:
   static DeviceTensor adopt(std::shared_ptr<GPUDevice> device, DataType type,
                             std::vector<int64_t> shape, void *memory,
                             void *data, Stream stream);
+  /// An array in memory of others, who keep it as long as it is used.
+  static DeviceTensor borrow(std::shared_ptr<GPUDevice> device, DataType type,
+                             std::vector<int64_t> shape, void *data,
+                             Stream stream);
 
   DataType type() const { return elementType; }
   const std::vector<int64_t> &shape() const { return extents; }
@@ -39,7 +43,7 @@ public:
 
 private:
   std::shared_ptr<GPUDevice> device;
-  std::shared_ptr<void> memory;
+  std::shared_ptr<void> memory; ///< Null where it is borrowed.
   DataType elementType = DataType::U8;
   std::vector<int64_t> extents = {0};
   void *first = nullptr;

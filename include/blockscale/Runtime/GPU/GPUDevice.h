@@ -64,6 +64,8 @@ public:
   /// Aligned to 256 bytes. Null, with an error, if there is no room.
   virtual void *allocate(uint64_t bytes, Stream stream, std::string &error) = 0;
   virtual void free(void *memory, Stream stream) = 0;
+  /// Whether these bytes are memory of this device.
+  virtual bool holds(const void *memory, uint64_t bytes) = 0;
 
   // What these read and write on the host must live until synchronize().
   virtual bool copyIn(void *to, const void *fromHost, uint64_t bytes,

@@ -39,6 +39,8 @@ typedef struct blockscaleDevice {
                            int32_t elementType, int32_t rank,
                            const int64_t *sizes, const int64_t *strideBytes,
                            const int32_t *box, int32_t swizzle);
+  const char *(*result)(void *context, int32_t index, uint64_t bytes,
+                        void **memory);
 } blockscaleDevice;
 
 /* Exported by the compiled library: the calling thread's entries use `device`
@@ -50,6 +52,12 @@ void blockscale_set_device(const blockscaleDevice *device);
 void *_mlir_memref_to_llvm_alloc(uint64_t bytes);
 void *_mlir_memref_to_llvm_aligned_alloc(uint64_t alignment, uint64_t bytes);
 void _mlir_memref_to_llvm_free(void *pointer); /* null is allowed */
+
+/* The memory of the entry's result `index`: the caller's, where it gave some of
+ * exactly that size, else as from _mlir_memref_to_llvm_alloc. To be asked for
+ * at most once in a call, and returned as that result. Alignment: at least 16
+ * bytes. */
+void *blockscaleGpuResult(int32_t index, uint64_t bytes);
 
 /* Sets `bytes` bytes of device memory. */
 void blockscaleGpuFill(uint64_t pointer, int32_t byte, uint64_t bytes);

@@ -53,6 +53,21 @@ def CheckHostPass
   }];
 }
 
+def ResultMemoryPass
+    : Pass<"blockscale-nvidia-result-memory", "::mlir::ModuleOp"> {
+  let summary = "let callers give the memory of results";
+  let description = [{
+    After bufferization, on entries that no function of the module calls. Where
+    the memory of result `i`, and of no other, comes from a `memref.alloc` of the
+    function's block, this becomes a call of `blockscaleGpuResult(i, bytes)`
+    (docs/Runtime.md), right after its sizes are known. Results that come from
+    elsewhere, as from a loop or a function, stay as they are: the runtime copies
+    them where the caller wants them.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::LLVM::LLVMDialect"];
+}
+
 def MarkKernelsPass
     : Pass<"blockscale-nvidia-mark-kernels", "::mlir::gpu::GPUModuleOp"> {
   let summary = "give kernels the attributes that NVVM knows";
