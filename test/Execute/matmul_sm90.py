@@ -29,6 +29,14 @@ for i, rhs in enumerate(formats):
 # Every number of rows at which the kernel changes.
 for m in rows:
     matmul_case("sm_90a", "bf16", "nvfp4", m, 72, 1088, dynamic=m % 2 == 1)
+# One tile is best for all numbers of rows beyond some.
+for m in (3, 40, 300):
+    matmul_case("sm_90a", "bf16", "nvfp4", m, 24, 64, dynamic=True)
+# Weights that a caller promises not to change.
+for m, k in ((1, 192), (9, 1088), (16, 2368), (40, 768)):
+    for rhs in ("nvfp4", "mxfp4", "mxfp8_e4m3"):
+        matmul_case("sm_90a", "bf16", rhs, m, 136, k, invariant=True,
+                    tiled=m == 9)
 # Tiles by hand: clusters of which the last block has less of K, few tokens;
 # several tiles of tokens.
 for tile, m, k in (("24, 128, 768, 2", 40, 1280), ("32, 64, 256, 4", 9, 768),

@@ -205,8 +205,9 @@ BIAS = """{
 def matmul_case(target, lhs, rhs, m, n, k, *, seed=0, batch=(), shared=False,
                 dynamic=False, tiled=False, alpha=False, acc=None, epilogue="",
                 out="f32", tile=None, operands=None, expected_remark=None,
-                scale_top=None):
-    """Compares one matmul. Codes of rhs's scales are below `scale_top`. `epilogue`: the text of a region over %acc and its
+                scale_top=None, invariant=False):
+    """Compares one matmul. Codes of rhs's scales are below `scale_top`;
+    `invariant` marks rhs so. `epilogue`: the text of a region over %acc and its
     operands, with `operands` of the form [(type, array)] before it. `tile` and
     `operands` are the attributes of that name."""
     rng = np.random.default_rng([seed, m, n, k])
@@ -216,7 +217,8 @@ def matmul_case(target, lhs, rhs, m, n, k, *, seed=0, batch=(), shared=False,
     dims = "x".join(["?"] * (len(batch) + 2) if dynamic else
                     [str(d) for d in (*batch, m, n)])
     result = f"tensor<{dims}x{out}>"
-    parameters = a.parameters() + b.parameters()
+    promise = " {blockscale.invariant}" if invariant else ""
+    parameters = a.parameters() + [p + promise for p in b.parameters()]
     arrays = a.arrays + b.arrays
     text = ""
     factor = np.prod([float(x) for s in (a, b) for x in s.arrays

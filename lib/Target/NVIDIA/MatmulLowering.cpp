@@ -149,6 +149,7 @@ static std::string describe(ArrayRef<MatmulVariant> variants) {
 static void launch(OpBuilder &builder, Location loc, GPUKernelSet &kernelSet,
                    const MatmulSchedule &schedule, const MatmulProblem &problem,
                    ArrayRef<MatmulVariant> variants) {
+  assert(!variants.back().maxRows && "the last variant has no limit");
   const MatmulVariant &first = variants.front();
   if (!first.maxRows)
     return schedule.generate(builder, loc, kernelSet, problem, first.tile);

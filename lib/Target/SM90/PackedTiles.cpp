@@ -203,6 +203,7 @@ public:
         from(rows - step, best.tile);
     }
     from(most, fastest(4 * most, kNarrowCols).tile);
+    variants.back().maxRows = std::nullopt; // It may have been there before.
   }
 
 private:
