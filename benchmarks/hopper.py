@@ -50,7 +50,8 @@ def module(n, k):
     for fmt, (element, scale, block, tensor, rule) in FORMATS.items():
         weights, b = operand("w", n, k, fmt)
         given, a = operand("a", "?", k, fmt)
-        parameters = ", ".join(weights)
+        # As in inference: they do not change.
+        parameters = ", ".join(w + " {blockscale.invariant}" for w in weights)
         q, s = f"tensor<?x{k}x{element}>", f"tensor<?x{k // block}x{scale}>"
         e = f"tensor<?x{k // block}xf32>"
         names = "%a1, %a2, %e" if tensor else "%a1"
