@@ -11,7 +11,7 @@ EITHER = "exact via bf16 mma.m16n8k16 or wgmma.m64k16"
 formats = ["nvfp4", "mxfp4", "mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e2m3",
            "mxfp6_e3m2", "mxint4", "nvint4", "fp4_ue5m3", "fp4_e3m4",
            "fp4_e8m0"]
-rows = [1, 2, 3, 5, 8, 9, 13, 16, 17, 33, 70, 150, 300]
+rows = [1, 2, 3, 5, 8, 9, 13, 16, 17, 33, 45, 70, 150, 300]
 for i, rhs in enumerate(formats):
     block = FORMATS[rhs][2]
     for j in range(3):
@@ -25,7 +25,7 @@ for i, rhs in enumerate(formats):
         matmul_case("sm_90a", "bf16" if j else rhs, rhs, m, n, k, seed=i,
                     dynamic=dynamic, tiled=tiled, out=("f32", "bf16")[j % 2],
                     expected_remark=EITHER if dynamic else
-                    FEW if m <= 16 else MANY)
+                    FEW if m <= 40 else MANY)
 # Every number of rows at which the kernel changes.
 for m in rows:
     matmul_case("sm_90a", "bf16", "nvfp4", m, 72, 1088, dynamic=m % 2 == 1)
@@ -33,13 +33,14 @@ for m in rows:
 for m in (3, 40, 300):
     matmul_case("sm_90a", "bf16", "nvfp4", m, 24, 64, dynamic=True)
 # Weights that a caller promises not to change.
-for m, k in ((1, 192), (9, 1088), (16, 2368), (40, 768)):
+for m, k in ((1, 192), (9, 1088), (16, 2368), (30, 768), (60, 768)):
     for rhs in ("nvfp4", "mxfp4", "mxfp8_e4m3"):
         matmul_case("sm_90a", "bf16", rhs, m, 136, k, invariant=True,
                     tiled=m == 9)
 # Tiles by hand: clusters of which the last block has less of K, few tokens;
 # several tiles of tokens.
 for tile, m, k in (("24, 128, 768, 2", 40, 1280), ("32, 64, 256, 4", 9, 768),
+                   ("16, 64, 512, 2", 9, 1280),
                    ("64, 64, 512, 2", 100, 768), ("256, 128, 64, 4", 300, 1280),
                    ("128, 128, 64, 3", 300, 768)):
     matmul_case("sm_90a", "bf16", "nvfp4", m, 136, k, tile=tile)
@@ -48,7 +49,7 @@ for m in (2, 16, 20, 64):
     for rhs in ("mxfp4", "mxfp8_e5m2", "fp4_e8m0"):
         matmul_case("sm_90a", "bf16", rhs, m, 72, 640, scale_top=128)
 # Long blocks: less than a word of scales for 256 elements of K.
-for m in (7, 30):
+for m in (7, 30, 60):
     for block in (64, 128):
         FORMATS[f"e2m1, block = {block}, scale = e8m0"] = (
             "e2m1", 1, block, "e8m0", False, False)
@@ -83,15 +84,15 @@ func.func @f(%x: {x}, %w: {w}, %s: {s}{", %g: tensor<f32>" if tensor else ""}) -
           and (result[:, others] == plain[:, others]).all())
 
 
-for m in (4, 16, 40):
+for m in (4, 16, 30, 60):
     nan_case("f8E4M3FN", 0x7F, 16, "nvfp4", m)
     nan_case("f8E8M0FNU", 0xFF, 32, "mxfp4", m)
 # Scales of several steps of K at a time, and clusters whose blocks start
 # between them.
 for rhs, k in (("nvfp4", 768), ("nvfp4", 1280), ("mxfp4", 1536)):
-    matmul_case("sm_90a", "bf16", rhs, 40, 136, k)
+    matmul_case("sm_90a", "bf16", rhs, 60, 136, k)
 # Batches, with weights of their own or shared.
-for m in (3, 40):
+for m in (3, 60):
     for shared in (False, True):
         matmul_case("sm_90a", "bf16", "mxfp4", m, 136, 256, batch=(3,),
                     shared=shared, acc="f32", alpha=True)

@@ -276,8 +276,9 @@ LowerScaledMatmul::matchAndRewrite(ScaledMatmulOp op, OpAdaptor adaptor,
   InFlightDiagnostic remark = op.emitRemark()
                               << "scaled_matmul " << problem.lhs.text() << " x "
                               << problem.rhs.text() << ": "
-                              << schedule.describe(problem, *variants) << ", "
-                              << describe(*variants);
+                              << schedule.describe(problem, kernelSet.getChip(),
+                                                   *variants)
+                              << ", " << describe(*variants);
   auto quantized = quantizationOf(op, schedule, *variants);
   if (quantized) {
     ScaleOp scale = quantized->getScale();

@@ -154,7 +154,7 @@ struct BlockScaledMatmul : TiledSchedule {
                    const Chip &chip) const override {
     return chip.mmaBlockScale && findAtom(problem);
   }
-  std::string describe(const MatmulProblem &problem,
+  std::string describe(const MatmulProblem &problem, const Chip &chip,
                        ArrayRef<MatmulVariant>) const override;
   void generate(OpBuilder &builder, Location loc, GPUKernelSet &kernelSet,
                 const MatmulProblem &problem,
@@ -225,6 +225,7 @@ Value BlockScaledMultiplier::mma(ThreadCode &code, Type result, ValueRange a,
 }
 
 std::string BlockScaledMatmul::describe(const MatmulProblem &problem,
+                                        const Chip &chip,
                                         ArrayRef<MatmulVariant>) const {
   const Atom &atom = *findAtom(problem);
   std::string text = "native, " + atom.text.str();

@@ -34,7 +34,7 @@ struct DequantizingMatmul : TiledSchedule {
   bool isSupported(const MatmulProblem &, const Chip &) const override {
     return true;
   }
-  std::string describe(const MatmulProblem &problem,
+  std::string describe(const MatmulProblem &problem, const Chip &chip,
                        ArrayRef<MatmulVariant>) const override;
   void generate(OpBuilder &builder, Location loc, GPUKernelSet &kernelSet,
                 const MatmulProblem &problem,
@@ -67,6 +67,7 @@ static bool isExact(const MatmulSide &side) {
 }
 
 std::string DequantizingMatmul::describe(const MatmulProblem &problem,
+                                         const Chip &chip,
                                          ArrayRef<MatmulVariant>) const {
   bool plain = !problem.lhs.format && !problem.rhs.format &&
                isExact(problem.lhs) && isExact(problem.rhs);

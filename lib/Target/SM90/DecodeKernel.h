@@ -23,7 +23,7 @@ struct DecodePlan {
   int64_t rows() const { return 16 * rowTiles; }
 
   /// A good shape for `tokens` rows of A and B of `n` x `k`; nothing if shared
-  /// memory is too small.
+  /// memory is too small, or the batch kernel is the better one.
   static std::optional<DecodePlan> choose(int64_t tokens, int64_t n,
                                           const nvidia::Chip &chip,
                                           const StreamProblem &problem);

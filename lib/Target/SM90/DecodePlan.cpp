@@ -9,6 +9,8 @@ using namespace blockscale::sm90;
 
 /// Registers hold the sums of so many tiles of 16 rows and 8 tokens.
 static constexpr int64_t kMaxTiles = 14;
+/// Tokens up to which nothing else is faster.
+static constexpr int64_t kAlways = 16;
 /// Stages beyond which nothing gets faster.
 static constexpr int64_t kMaxStages = 8;
 /// Groups that keep the units busy: with more, only the sums to add up grow.
@@ -30,6 +32,9 @@ std::optional<DecodePlan> DecodePlan::choose(int64_t tokens, int64_t n,
       plan.rowTiles = tiles;
     }
   }
+  // The batch kernel is better if a multiprocessor had several turns.
+  if (tokens > kAlways && least > plan.rowTiles)
+    return std::nullopt;
   int64_t steps = WeightStream::steps(problem.k);
   plan.groups = std::min(kMaxGroups, steps);
   for (plan.stages = stagesInTurns(

@@ -39,7 +39,7 @@ struct PackedMatmul : MatmulSchedule {
                const MatmulTile &tile, std::string &why) const override {
     return packedAccepts(problem, chip, tile, why);
   }
-  std::string describe(const MatmulProblem &problem,
+  std::string describe(const MatmulProblem &problem, const Chip &chip,
                        ArrayRef<MatmulVariant> variants) const override;
   void generate(OpBuilder &builder, Location loc, GPUKernelSet &kernelSet,
                 const MatmulProblem &problem,
@@ -70,6 +70,7 @@ bool PackedMatmul::isSupported(const MatmulProblem &problem,
 }
 
 std::string PackedMatmul::describe(const MatmulProblem &problem,
+                                   const Chip &chip,
                                    ArrayRef<MatmulVariant> variants) const {
   bool folds = false, unpacks = false, streams = false, decodes = false;
   for (const MatmulVariant &variant : variants) {
@@ -77,10 +78,10 @@ std::string PackedMatmul::describe(const MatmulProblem &problem,
       folds = true;
     else if (isUnpacked(variant.tile))
       unpacks = true;
-    else if (variant.tile.m > kDecodeTokens)
-      streams = true;
-    else
+    else if (isDecoded(problem, chip, variant.tile))
       decodes = true;
+    else
+      streams = true;
   }
   std::string text;
   if (folds)
@@ -155,7 +156,7 @@ void PackedMatmul::generateStream(OpBuilder &builder, Location loc,
                                  problem.batch, problem.rows, problem.depth);
   func::FuncOp kernel;
   int64_t depth = problem.depth, split = 1;
-  if (tile.m <= kDecodeTokens) {
+  if (isDecoded(problem, chip, tile)) {
     kernel = decodeKernel(kernelSet, loc, *decodePlan(problem, chip, tile.m),
                           decodeProblem(problem), problem.epilogue);
   } else {

@@ -16,7 +16,7 @@ using namespace blockscale::nvidia;
 
 /// Numbers of rows of A that the kernels which stream the weights are made for,
 /// and the most that one block has.
-static constexpr int64_t kStreamRows[] = {8, 16, 32, 64, 128, 256};
+static constexpr int64_t kStreamRows[] = {8, 16, 24, 32, 40, 48, 64, 128, 256};
 static constexpr int64_t kBatchTokens = 64;
 /// Numbers of rows of A that a tile of the other kernel has; the last one if
 /// only the run time knows the rows.
@@ -125,6 +125,13 @@ bool sm90::isUnpacked(const MatmulTile &tile) {
   return tile.operands == kUnpackedOperands;
 }
 bool sm90::isStreamed(const MatmulTile &tile) { return tile.m <= kBatchTokens; }
+bool sm90::isDecoded(const MatmulProblem &problem, const Chip &chip,
+                     const MatmulTile &tile) {
+  if (!isStreamed(tile) || tile.m % 8 || tile.m > kDecodeTokens)
+    return false;
+  std::optional<DecodePlan> plan = decodePlan(problem, chip, tile.m);
+  return plan && tileOf(*plan).text() == tile.text();
+}
 BatchPlan sm90::batchPlanOf(const MatmulTile &tile) {
   BatchPlan plan;
   plan.tokens = tile.m;
@@ -140,12 +147,11 @@ PrefillPlan sm90::misfitsPlan(const MatmulProblem &problem, const Chip &chip) {
 /// The tile for `rows` rows of kStreamRows, if such a kernel is good for them.
 static std::optional<MatmulTile> streamTile(const MatmulProblem &problem,
                                             const Chip &chip, int64_t rows) {
-  if (rows <= kDecodeTokens) {
+  if (rows <= kDecodeTokens)
     if (std::optional<DecodePlan> plan = decodePlan(problem, chip, rows))
       return tileOf(*plan);
-  } else if (std::optional<BatchPlan> plan = batchPlan(problem, chip, rows)) {
+  if (std::optional<BatchPlan> plan = batchPlan(problem, chip, rows))
     return tileOf(*plan);
-  }
   return std::nullopt;
 }
 
@@ -238,8 +244,10 @@ SmallVector<MatmulVariant> sm90::packedVariants(const MatmulProblem &problem,
                 tileOf(prefillPlan(problem, chip, largest, false)));
   if (rows)
     return {{many.fastest(*rows, UnpackedPlan::kColsStep).tile, std::nullopt}};
-  variants.push_back(
-      {tileOf(prefillPlan(problem, chip, largest, /*oneTile=*/true)), largest});
+  if (variants.empty() || *variants.back().maxRows < largest)
+    variants.push_back(
+        {tileOf(prefillPlan(problem, chip, largest, /*oneTile=*/true)),
+         largest});
   many.append(variants, largest);
   return variants;
 }
@@ -265,7 +273,9 @@ bool sm90::packedAccepts(const MatmulProblem &problem, const Chip &chip,
       why = "expects " + only.text();
     return why.empty();
   }
-  if (isStreamed(tile) && tile.m > kDecodeTokens) {
+  if (isDecoded(problem, chip, tile))
+    return true;
+  if (isStreamed(tile)) {
     BatchPlan plan = batchPlanOf(tile);
     if (tile.m % 8 || tile.n % 64 || tile.n < 64 || tile.n > 128 ||
         tile.k % kStreamK || !plan.splits(problem.depth) || tile.stages < 2 ||
@@ -275,17 +285,11 @@ bool sm90::packedAccepts(const MatmulProblem &problem, const Chip &chip,
             std::to_string(kStreamK) + " times blocks that share K, and an " +
             "even number of stages that fit into " +
             std::to_string(chip.sharedBytes) + " bytes of shared memory";
-    return why.empty();
-  }
-  if (isStreamed(tile)) {
     std::optional<MatmulTile> chosen;
     if (llvm::is_contained(kStreamRows, tile.m))
       chosen = streamTile(problem, chip, tile.m);
-    if (!chosen)
-      why = "expects m of 8, 16 or more";
-    else if (chosen->text() != tile.text())
-      why = "expects " + chosen->text() + " for " + std::to_string(tile.m) +
-            " rows";
+    if (!why.empty() && chosen)
+      why += ", or " + chosen->text();
     return why.empty();
   }
   PrefillPlan plan = prefillPlanOf(tile);

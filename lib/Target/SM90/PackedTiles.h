@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The tiles of products with packed weights, which tell the kernels apart: up
-// to kDecodeTokens rows of A the decode kernel, up to 64 a tile the batch
-// kernel, above the prefill kernel; or operands unpacked to bf16 or folded to
-// E4M3 before.
+// to kDecodeTokens rows of A the decode kernel, where rows of B are not too
+// many for it, up to 64 a tile the batch kernel, above the prefill kernel; or
+// operands unpacked to bf16 or folded to E4M3 before.
 //
 //===----------------------------------------------------------------------===//
 #ifndef BLOCKSCALE_LIB_TARGET_SM90_PACKEDTILES_H
@@ -20,7 +20,7 @@
 namespace blockscale::sm90 {
 
 /// Rows of A up to which mma.sync is fast enough.
-inline constexpr int64_t kDecodeTokens = 16;
+inline constexpr int64_t kDecodeTokens = 40;
 
 /// What the batch kernel sees,
 StreamProblem streamProblem(const nvidia::MatmulProblem &problem);
@@ -30,8 +30,11 @@ PrefillProblem prefillProblem(const nvidia::MatmulProblem &problem);
 
 bool isFolded(const nvidia::MatmulTile &tile);
 bool isUnpacked(const nvidia::MatmulTile &tile);
-/// Whether the decode or the batch kernel has the tile.
+/// Whether the decode or the batch kernel has the tile,
 bool isStreamed(const nvidia::MatmulTile &tile);
+/// and whether the decode kernel.
+bool isDecoded(const nvidia::MatmulProblem &problem, const nvidia::Chip &chip,
+               const nvidia::MatmulTile &tile);
 std::optional<DecodePlan> decodePlan(const nvidia::MatmulProblem &problem,
                                      const nvidia::Chip &chip, int64_t tokens);
 BatchPlan batchPlanOf(const nvidia::MatmulTile &tile);

@@ -33,6 +33,24 @@ func.func @one_row(%a: tensor<1x8192xbf16>, %b: tensor<8192x8192xf4E2M1FN>, %bs:
   return %y : tensor<1x8192xbf16>
 }
 
+// Up to 40 rows, if a block for each multiprocessor holds the sums of all.
+// REMARK: remark: scaled_matmul bf16 x nvfp4: exact via bf16 mma.m16n8k16, rhs unpacked in registers, tile 24x64x256, {{[369]}} stages
+func.func @twenty_rows(%a: tensor<20x8192xbf16>, %b: tensor<8192x8192xf4E2M1FN>, %bs: tensor<8192x512xf8E4M3FN>,
+                       %bg: tensor<f32>) -> tensor<20x8192xbf16> {
+  %y = blockscale.scaled_matmul lhs(%a : tensor<20x8192xbf16>)
+      rhs(%b, %bs, %bg : tensor<8192x8192xf4E2M1FN>, tensor<8192x512xf8E4M3FN>, tensor<f32> as #nvfp4)
+      : tensor<20x8192xbf16>
+  return %y : tensor<20x8192xbf16>
+}
+// REMARK: remark: scaled_matmul bf16 x nvfp4: exact via bf16 wgmma.m64k16, rhs unpacked in registers, tile 24x128x256, {{[2468]}} stages
+func.func @twenty_rows_of_many(%a: tensor<20x4096xbf16>, %b: tensor<14336x4096xf4E2M1FN>, %bs: tensor<14336x256xf8E4M3FN>,
+                               %bg: tensor<f32>) -> tensor<20x14336xbf16> {
+  %y = blockscale.scaled_matmul lhs(%a : tensor<20x4096xbf16>)
+      rhs(%b, %bs, %bg : tensor<14336x4096xf4E2M1FN>, tensor<14336x256xf8E4M3FN>, tensor<f32> as #nvfp4)
+      : tensor<20x14336xbf16>
+  return %y : tensor<20x14336xbf16>
+}
+
 // A block for each multiprocessor, with rows for all of them.
 // REMARK: remark: scaled_matmul bf16 x nvfp4: exact via bf16 mma.m16n8k16, rhs unpacked in registers, tile 16x48x256, {{[369]}} stages
 func.func @fewer_columns(%a: tensor<9x8192xbf16>, %b: tensor<5120x8192xf4E2M1FN>, %bs: tensor<5120x512xf8E4M3FN>,
@@ -91,7 +109,8 @@ func.func @fewer_columns_many_rows(%a: tensor<2048x8192xbf16>, %b: tensor<5120x8
 
 // REMARK: remark: scaled_matmul nvfp4 x nvfp4: exact via bf16 mma.m16n8k16 or wgmma.m64k16, rhs unpacked in registers or, for many rows, before, lhs unpacked before
 // REMARK-SAME: up to 8 rows, else tile 16x
-// REMARK-SAME: else tile 256x128x128, 4 stages up to 256 rows, else tile 128x128x64 of bf16, 4 stages up to 512 rows, else tile 256x128x64, 4 stages up to 1024 rows, else tile 128x128x64 of bf16, 4 stages up to 2048 rows, else tile 128x256x64 of bf16, 4 stages
+// REMARK-SAME: else tile 40x32x256, {{[369]}} stages up to 40 rows, else tile 48x64x512
+// REMARK-SAME: else tile 64x128x256, 4 stages up to 256 rows, else tile 128x128x64 of bf16, 4 stages up to 512 rows, else tile 256x128x64, 4 stages up to 1024 rows, else tile 128x128x64 of bf16, 4 stages up to 2048 rows, else tile 128x256x64 of bf16, 4 stages
 func.func @both(%a: tensor<?x4096xf4E2M1FN>, %as: tensor<?x256xf8E4M3FN>, %ag: tensor<f32>,
                 %b: tensor<4096x4096xf4E2M1FN>, %bs: tensor<4096x256xf8E4M3FN>, %bg: tensor<f32>) -> tensor<?x4096xbf16> {
   %y = blockscale.scaled_matmul

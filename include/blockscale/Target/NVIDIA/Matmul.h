@@ -88,7 +88,7 @@ public:
   /// `native, mma.m16n8k64 ...` or `emulated via ...`, without the tiles, what
   /// `variants` do.
   virtual std::string
-  describe(const MatmulProblem &problem,
+  describe(const MatmulProblem &problem, const Chip &chip,
            llvm::ArrayRef<MatmulVariant> variants) const = 0;
   /// Writes the kernel and the launch.
   virtual void generate(mlir::OpBuilder &builder, mlir::Location loc,
