@@ -2,6 +2,7 @@
 """How fast Hopper's matmuls are, beside what a user would pick instead.
 
   benchmarks/hopper.py build DIR [NxK ...]   compile (needs LLVM), 8192x8192
+    --no-promise      without blockscale.invariant on the weights
   benchmarks/hopper.py run DIR [NxK ...]     time (needs a GPU and PyTorch)
     --rows 16,2048    only these M
     --only mxfp4_both,nvfp4_weights   only these jobs
@@ -43,15 +44,16 @@ def operand(name, rows, k, fmt):
     return [f"{n}: {t}" for n, t in zip(names, types)], clause
 
 
-def module(n, k):
-    """Weights times bf16; both quantized; the same from bf16."""
+def module(n, k, promise):
+    """Weights times bf16; both quantized; the same from bf16. With `promise`
+    weights do not change, as in inference."""
     x, y = f"tensor<?x{k}xbf16>", f"tensor<?x{n}xbf16>"
     text = ""
     for fmt, (element, scale, block, tensor, rule) in FORMATS.items():
         weights, b = operand("w", n, k, fmt)
         given, a = operand("a", "?", k, fmt)
-        # As in inference: they do not change.
-        parameters = ", ".join(w + " {blockscale.invariant}" for w in weights)
+        promised = " {blockscale.invariant}" if promise else ""
+        parameters = ", ".join(w + promised for w in weights)
         q, s = f"tensor<?x{k}x{element}>", f"tensor<?x{k // block}x{scale}>"
         e = f"tensor<?x{k // block}xf32>"
         names = "%a1, %a2, %e" if tensor else "%a1"
@@ -77,12 +79,12 @@ func.func @{fmt}_from_bf16(%x: {x}, {parameters}) -> {y} {{
     return text
 
 
-def build(folder, shapes):
+def build(folder, shapes, promise):
     folder.mkdir(parents=True, exist_ok=True)
     tool = ROOT / "build" / "bin" / "blockscale-compile"
     for n, k in shapes:
         source = folder / f"{n}x{k}.mlir"
-        source.write_text(module(n, k))
+        source.write_text(module(n, k, promise))
         subprocess.run([tool, source, "--target=sm_90a", "-o",
                         source.with_suffix(".so")], check=True)
 
@@ -388,12 +390,13 @@ def main():
     parser.add_argument("--rows", default=",".join(map(str, ROWS)))
     parser.add_argument("--only", default=".*")
     parser.add_argument("--no-triton", action="store_true")
+    parser.add_argument("--no-promise", action="store_true")
     options = parser.parse_args()
     options.rows = [int(m) for m in options.rows.split(",")]
     options.only = options.only.replace(",", "|")
     shapes = [tuple(map(int, text.split("x"))) for text in options.shapes]
     if options.command == "build":
-        build(options.folder, shapes)
+        build(options.folder, shapes, not options.no_promise)
     else:
         run(options.folder, shapes, options)
 
