@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "Descriptor.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace blockscale::runtime;
@@ -30,13 +31,13 @@ Descriptor::Descriptor(const int64_t *fields, size_t rank)
 }
 
 bool Descriptor::isRowMajor() const {
+  // Strides of nothing say nothing, those of sizes before the 0 included.
+  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end())
+    return true;
   std::vector<int64_t> expected = rowMajorStrides(sizes);
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 0)
-      return true;
+  for (size_t i = 0; i < sizes.size(); ++i)
     if (sizes[i] != 1 && strides[i] != expected[i])
       return false;
-  }
   return true;
 }
 

@@ -97,6 +97,9 @@ for m in (3, 60):
         matmul_case("sm_90a", "bf16", "mxfp4", m, 136, 256, batch=(3,),
                     shared=shared, acc="f32", alpha=True)
 matmul_case("sm_90a", "nvfp4", "nvfp4", 20, 136, 256, batch=(2,), tiled=True)
+for dynamic in (False, True):  # Batches of nothing.
+    matmul_case("sm_90a", "bf16", "nvfp4", 0, 24, 64, batch=(3,),
+                dynamic=dynamic)
 for m in (1, 5, 16, 100, 260):
     bias = np.random.default_rng(m).standard_normal(135).astype(np.float32)
     matmul_case("sm_90a", "bf16", "nvfp4", m, 135, 192, out="bf16",
