@@ -70,7 +70,8 @@ blockscaleLibraryCall(BlockscaleLibrary *library, const char *entry,
  * without waiting: the work is enqueued on `stream`, a CUstream of the primary
  * context (null: the default stream). The results' data are pointers of the
  * device, written in the order of that stream. The inputs must stay until the
- * work is done; an error of it shows at a later call. */
+ * work is done; an error of it shows at a later call. Each begins at a multiple
+ * of 16 bytes, one of a single element at a multiple of its size. */
 BLOCKSCALE_RUNTIME_EXPORT BlockscaleResults *
 blockscaleLibraryCallDevice(BlockscaleLibrary *library, const char *entry,
                             int64_t numInputs, const BlockscaleArray *inputs,

@@ -184,6 +184,28 @@ static std::string addressText(const void *memory) {
   return text;
 }
 
+static std::string alignmentText(uint64_t expected, const void *memory) {
+  return "expects memory aligned to " + std::to_string(expected) +
+         " bytes, but got " + addressText(memory);
+}
+
+/// A kernel that finds out ends all that the process does on the GPU.
+bool Library::checkAligned(const Entry &entry,
+                           const std::vector<TensorView> &inputs,
+                           std::string &error) const {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Range memory(inputs[i]);
+    const uint64_t element = size(inputs[i].type);
+    const uint64_t expected = memory.bytes > element ? arrayAlignment : element;
+    if (!memory.bytes || memory.begin % expected == 0)
+      continue;
+    error = "input " + std::to_string(i) + " of '" + entry.name + "' " +
+            alignmentText(expected, inputs[i].data) + "; copy it first";
+    return false;
+  }
+  return true;
+}
+
 bool Library::checkInto(const Entry &entry,
                         const std::vector<TensorView> &inputs,
                         const std::vector<std::optional<DeviceTensor>> &into,
@@ -212,9 +234,8 @@ bool Library::checkInto(const Entry &entry,
     std::string why;
     if (checkArray(entry.results[i], array, why)) {
       const Range memory(array);
-      if (memory.bytes && memory.begin % resultAlignment)
-        why = "expects memory aligned to " + std::to_string(resultAlignment) +
-              " bytes, but got " + addressText(array.data);
+      if (memory.bytes && memory.begin % arrayAlignment)
+        why = alignmentText(arrayAlignment, array.data);
       else if (memory.bytes && !onGPU->holds(array.data, memory.bytes))
         why = "expects memory of device '" + std::string(where->name()) +
               "', but got " + addressText(array.data) + ", which is none of it";
@@ -239,7 +260,8 @@ Library::callOnDevice(const Entry &entry, const std::vector<TensorView> &inputs,
     return std::nullopt;
   }
   const Entry *own = prepareCall(entry, inputs, error);
-  if (!own || !checkInto(*own, inputs, into, error))
+  if (!own || !checkAligned(*own, inputs, error) ||
+      !checkInto(*own, inputs, into, error))
     return std::nullopt;
   Arguments arguments(*own, inputs);
   GPUCall call(*onGPU, *module, stream, into);

@@ -54,20 +54,21 @@ public:
                                           std::string &error);
   /// The same on a GPU, with arrays in its memory and without waiting: the
   /// work is enqueued on `stream`, and so must be what follows. The inputs must
-  /// stay until it is done.
+  /// stay until it is done, and begin at a multiple of arrayAlignment, those of
+  /// one element at one of their size.
   ///
   /// `into` is empty, or has for each result the array that it shall be written
   /// to, or nullopt: then it is allocated. The result is that array again,
   /// borrowed. It must have the result's type and sizes, lie in the device's
-  /// memory at a multiple of resultAlignment, and share none with an input or
+  /// memory at a multiple of arrayAlignment, and share none with an input or
   /// another result. All this is checked before anything is enqueued, save
   /// for dynamic sizes of as many bytes, or of results that are copied there.
   std::optional<std::vector<DeviceTensor>>
   callOnDevice(const Entry &entry, const std::vector<TensorView> &inputs,
                Stream stream, std::string &error,
                const std::vector<std::optional<DeviceTensor>> &into = {});
-  /// What kernels ask of memory that they write to, in bytes.
-  static constexpr uint64_t resultAlignment = 16;
+  /// What kernels, which move 16 bytes at once, ask of memory.
+  static constexpr uint64_t arrayAlignment = 16;
 
   /// The checks of call() alone.
   static bool check(const Entry &entry, const std::vector<TensorView> &inputs,
@@ -86,7 +87,10 @@ private:
                            std::string &error) const;
   /// Runs the compiled function; false with its message if it failed.
   bool invoke(const Entry &entry, void **args, std::string &error) const;
-  /// The checks of callOnDevice() on `into`.
+  /// The checks of callOnDevice() on where arrays lie.
+  bool checkAligned(const Entry &entry, const std::vector<TensorView> &inputs,
+                    std::string &error) const;
+  /// The same on `into`.
   bool checkInto(const Entry &entry, const std::vector<TensorView> &inputs,
                  const std::vector<std::optional<DeviceTensor>> &into,
                  std::string &error) const;

@@ -108,7 +108,11 @@ expect_error("result 0 of 'scale_rows' expects a row-major array",
 expect_error("but got a read-only array",
              lambda: lib.scale_rows(on_device, factor, out=Foreign(
                  y, data=(y.__cuda_array_interface__["data"][0], True))))
-expect_error("expects memory aligned to 16 bytes",
+expect_error("input 0 of 'scale_rows' expects memory aligned to 16 bytes",
+             lambda: lib.scale_rows(Foreign(on_device, shape=(2, 4), data=(
+                 on_device.__cuda_array_interface__["data"][0] + 4, False)),
+                 factor))
+expect_error("result 0 of 'scale_rows' expects memory aligned to 16 bytes",
              lambda: lib.scale_rows(on_device, factor, out=Foreign(
                  y, data=(y.__cuda_array_interface__["data"][0] + 4, False))))
 expect_error("expects memory of its own, but got some of input 0",

@@ -190,6 +190,32 @@ TEST_P(GPULibrary, ResultsThatAreCopiedToTheCaller) {
   }
 }
 
+TEST_P(GPULibrary, InputsThatAreNotAligned) {
+  const DeviceTensor factors = put({8}, {3, 3, 3, 3, 3, 3, 3, 3});
+  const DeviceTensor x = put({4, 4}, counted(16));
+  EXPECT_TRUE(callInto("scale_rows",
+                       {part(x, {2, 4}, 16), part(factors, {}, 4)},
+                       {std::nullopt}))
+      << error;
+  auto refused = [&](int64_t offset, int64_t factorOffset, const char *text) {
+    EXPECT_FALSE(
+        callInto("scale_rows",
+                 {part(x, {2, 4}, offset), part(factors, {}, factorOffset)},
+                 {std::nullopt}));
+    EXPECT_EQ(error.rfind(text, 0), 0u) << error;
+  };
+  refused(8, 0,
+          "input 0 of 'scale_rows' expects memory aligned to 16 bytes, "
+          "but got 0x");
+  refused(0, 2,
+          "input 1 of 'scale_rows' expects memory aligned to 4 bytes, "
+          "but got 0x");
+  // No kernel reads an empty one.
+  EXPECT_TRUE(callInto("scale_rows", {part(x, {0, 4}, 4), part(factors, {}, 0)},
+                       {std::nullopt}))
+      << error;
+}
+
 TEST_P(GPULibrary, MemoryThatDoesNotFit) {
   const std::string device(library->device().name());
   const DeviceTensor factor = put({}, {3}), x = put({2, 4}, counted(8));
