@@ -17,15 +17,15 @@ struct Operand {
 };
 } // namespace
 
-/// Whether `tensor` is an argument with kInvariantAttr, as it is.
-static bool isInvariant(Value tensor) {
+bool kernels::isInvariant(Value tensor) {
   while (auto cast = tensor.getDefiningOp<UnrealizedConversionCastOp>())
     tensor = cast.getOperand(0);
   auto argument = dyn_cast<BlockArgument>(tensor);
   auto function = argument ? dyn_cast_or_null<FunctionOpInterface>(
                                  argument.getOwner()->getParentOp())
                            : FunctionOpInterface();
-  return function &&
+  // An argument of another block is something else.
+  return function && argument.getOwner()->isEntryBlock() &&
          function.getArgAttr(argument.getArgNumber(), kInvariantAttr);
 }
 

@@ -26,6 +26,10 @@ struct MatmulOperand {
   int64_t cols() const { return type.getShape().back(); }
 };
 
+/// Whether `tensor`, converted or not, is an argument of its function with
+/// kInvariantAttr, as it is.
+bool isInvariant(mlir::Value tensor);
+
 /// The buffer of a storage tensor, as a target's kernels take it.
 using BufferOf = llvm::function_ref<mlir::Value(mlir::Value tensor)>;
 

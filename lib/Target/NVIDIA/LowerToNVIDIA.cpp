@@ -3,7 +3,9 @@
 #include "MatmulLowering.h"
 
 #include "blockscale/Conversion/StorageTypes.h"
+#include "blockscale/Dialect/BlockScale/IR/Annotations.h"
 #include "blockscale/Dialect/BlockScale/IR/BlockScale.h"
+#include "blockscale/Kernels/MatmulOperands.h"
 #include "blockscale/Kernels/Patterns.h"
 #include "blockscale/Target/NVIDIA/GPUKernelSet.h"
 #include "blockscale/Target/NVIDIA/Passes.h"
@@ -15,6 +17,28 @@ namespace blockscale::nvidia {
 
 using namespace mlir;
 using namespace blockscale;
+
+/// A call inside the module makes the callee's promises: it can keep one only
+/// by a promise of its own caller, since what the module computes is written by
+/// kernels that may still run.
+static LogicalResult verifyPromises(ModuleOp module) {
+  WalkResult walk = module.walk([&](func::CallOp call) {
+    auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee());
+    if (!callee)
+      return WalkResult::advance();
+    for (auto [index, operand] : llvm::enumerate(call.getOperands())) {
+      if (!callee.getArgAttr(index, kInvariantAttr) ||
+          kernels::isInvariant(operand))
+        continue;
+      call.emitOpError("expects an argument with ")
+          << kInvariantAttr << " as operand #" << index << ", because that of '"
+          << callee.getName() << "' has it";
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
 
 namespace {
 
@@ -28,7 +52,8 @@ struct LowerToNVIDIA : nvidia::impl::LowerToNVIDIAPassBase<LowerToNVIDIA> {
       emitError(getOperation().getLoc(), error);
       return signalPassFailure();
     }
-    if (failed(verifyStorageConversion(getOperation())))
+    if (failed(verifyStorageConversion(getOperation())) ||
+        failed(verifyPromises(getOperation())))
       return signalPassFailure();
     MLIRContext *context = &getContext();
     StorageTypeConverter converter;
