@@ -1,7 +1,11 @@
 // RUN: blockscale-opt %s -blockscale-nvidia-check-host --split-input-file --verify-diagnostics
 // RUN: not blockscale-compile %S/Inputs/returns-its-argument.mlir --target=sm_120a --emit=ptx -o %t.ptx 2>&1 | FileCheck %s
 
+// RUN: not blockscale-compile %S/Inputs/loop-carries-a-tensor.mlir --target=sm_90a --emit=ptx -o %t.ptx 2>&1 | FileCheck %s --check-prefix=LOOP
+
 // CHECK: returns-its-argument.mlir:1:14: error: expects results of blockscale ops, each returned once, on a GPU target
+// LOOP: loop-carries-a-tensor.mlir:5:8: error: {{.*}}a tensor that a loop carries from one iteration to the next
+// LOOP-NOT: error:
 
 func.func @passes_on(%a: memref<?x8xf32>) -> memref<?x8xf32> {
   %c0 = arith.constant 0 : index
