@@ -23,9 +23,9 @@ void CodeTable::fill(
             });
 }
 
-Value CodeTable::lookUp(HopperCode &code, Value word, int64_t byte) const {
+Value CodeTable::lookUp(HopperCode &code, Value word, Value byte) const {
   // The lane's offset below the word's byte, zeros above.
-  Value offset =
-      code.permuteBytes(word, laneBytes, code.constant(0x5504 | byte << 4));
+  Value offset = code.permuteBytes(
+      word, laneBytes, code.add(code.shl(byte, 4), code.constant(0x5504)));
   return code.load(code.i32(), code.at(start, offset), 4);
 }

@@ -31,8 +31,9 @@ public:
   fill(HopperCode &code, mlir::Value thread, int64_t threads,
        llvm::function_ref<mlir::Value(HopperCode &, mlir::Value)> decode) const;
 
-  /// The entry of byte 0 to 3 of `word`.
-  mlir::Value lookUp(HopperCode &code, mlir::Value word, int64_t byte) const;
+  /// The entry of byte 0 to 3 of `word`, of which each lane may have its own.
+  mlir::Value lookUp(HopperCode &code, mlir::Value word,
+                     mlir::Value byte) const;
 
 private:
   mlir::Value start, laneBytes;

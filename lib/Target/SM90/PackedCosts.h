@@ -18,12 +18,15 @@ class PackedCosts {
 public:
   PackedCosts(const nvidia::MatmulProblem &problem, const nvidia::Chip &chip);
 
-  /// B stays packed until it reaches the registers.
-  double prefill(int64_t rows) const;
+  /// B stays packed until it reaches the registers; tiles of `tokens` rows.
+  double prefill(int64_t rows, int64_t tokens) const;
   /// B is made bf16 first.
   double unpacked(int64_t rows, const UnpackedPlan &plan) const;
   /// Both sides are folded to E4M3 first.
   double folded(int64_t rows) const;
+
+  /// How many tiles a multiprocessor has.
+  double turns(int64_t rows, int64_t tileRows, int64_t tileCols) const;
 
 private:
   double tiles(int64_t rows, int64_t tileRows, int64_t tileCols,

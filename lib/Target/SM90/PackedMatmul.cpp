@@ -188,7 +188,7 @@ void PackedMatmul::generatePrefill(OpBuilder &builder, Location loc,
                                    const PrefillPlan &plan,
                                    Value misfits) const {
   IndexMath math(builder, loc);
-  PrefillProblem prefill = prefillProblem(problem);
+  PrefillProblem prefill = prefillProblem(problem, plan, kernelSet.getChip());
   prefill.onlyMisfits = bool(misfits);
   func::FuncOp kernel =
       prefillKernel(kernelSet, loc, plan, prefill, problem.epilogue);

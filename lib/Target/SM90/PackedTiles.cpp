@@ -56,9 +56,19 @@ static std::optional<BatchPlan> batchPlan(const MatmulProblem &problem,
                            streamProblem(problem));
 }
 
-PrefillProblem sm90::prefillProblem(const MatmulProblem &problem) {
+static PrefillProblem prefillProblemOf(const MatmulProblem &problem) {
   return {*WeightFormat::get(*problem.rhs.format), problem.depth,
           problem.rhs.scalesType, problem.rhsShared};
+}
+
+PrefillProblem sm90::prefillProblem(const MatmulProblem &problem,
+                                    const PrefillPlan &plan, const Chip &chip) {
+  PrefillProblem plain = prefillProblemOf(problem);
+  if (plain.format.bits() != 4)
+    return plain;
+  PrefillProblem table = plain;
+  table.format = plain.format.lookingUp();
+  return prefillSharedBytes(plan, table) <= chip.sharedBytes ? table : plain;
 }
 
 /// `oneTile`: one tile of tokens holds all rows, so that blocks may be few.
@@ -66,7 +76,7 @@ static PrefillPlan prefillPlan(const MatmulProblem &problem, const Chip &chip,
                                int64_t tokens, bool oneTile) {
   PrefillPlan plan;
   plan.tokens = tokens;
-  PrefillProblem prefill = prefillProblem(problem);
+  PrefillProblem prefill = prefillProblemOf(problem);
   int64_t tiles = llvm::divideCeil(problem.staticCols().value_or(kUnknownCols),
                                    plan.rows());
   if (oneTile)
@@ -76,11 +86,15 @@ static PrefillPlan prefillPlan(const MatmulProblem &problem, const Chip &chip,
                    (plan.split > 1 ? kLargeClusterShare : 1.0) &&
            prefillSplit(problem.depth, 2 * plan.split) == 2 * plan.split)
       plan.split *= 2;
+  // A table is worth more than stages beyond the fourth.
+  plan.stages = 4;
+  prefill = prefillProblem(problem, plan, chip);
+  int64_t room = prefill.format.looksUp() ? chip.sharedBytes : kRingBytes;
   plan.stages = 2;
   while (plan.stages < kMaxStages) {
     PrefillPlan more = plan;
     ++more.stages;
-    if (prefillSharedBytes(more, prefill) > kRingBytes)
+    if (prefillSharedBytes(more, prefill) > room)
       break;
     plan = more;
   }
@@ -164,18 +178,30 @@ public:
     MatmulTile tile;
     double seconds;
   };
-  ManyRows(const MatmulProblem &problem, const Chip &chip,
-           const MatmulTile &prefill)
-      : costs(problem, chip), prefill(prefill),
+  ManyRows(const MatmulProblem &problem, const Chip &chip)
+      : problem(problem), chip(chip), costs(problem, chip),
         unpacks(unpackedSupports(problem)), folds(foldedSupports(problem)) {}
 
-  /// Of unpacked tiles, those whose columns are `colsStep` apart.
-  Choice fastest(int64_t rows, int64_t colsStep) const {
-    Choice best = {prefill, costs.prefill(rows)};
+  /// Of tiles, those whose tokens, or columns of unpacked weights, are
+  /// `prefillStep` and `colsStep` apart.
+  Choice fastest(int64_t rows, int64_t prefillStep, int64_t colsStep) const {
+    auto prefill = [&](int64_t tokens) {
+      return Choice{tileOf(prefillPlan(problem, chip, tokens, false)),
+                    costs.prefill(rows, tokens)};
+    };
+    Choice best = prefill(kMostTokens);
     auto consider = [&](const MatmulTile &tile, double seconds) {
       if (seconds < best.seconds)
         best = {tile, seconds};
     };
+    for (int64_t tokens = kMostTokens - prefillStep; tokens >= kLeastTokens;
+         tokens -= prefillStep) {
+      // They are for rows that larger tiles would leave without work.
+      if (costs.turns(rows, tokens, PrefillPlan::rows()) > 1)
+        break;
+      Choice fewer = prefill(tokens);
+      consider(fewer.tile, fewer.seconds);
+    }
     for (int64_t cols = 256; unpacks && cols >= kNarrowCols; cols -= colsStep) {
       UnpackedPlan plan;
       plan.cols = cols;
@@ -189,7 +215,7 @@ public:
     if (isFolded(tile))
       return costs.folded(rows);
     return isUnpacked(tile) ? costs.unpacked(rows, unpackedPlanOf(tile))
-                            : costs.prefill(rows);
+                            : costs.prefill(rows, tile.m);
   }
   /// The kernels for more than `above` rows. What fills the chip with some rows
   /// may not with others: it goes back and forth, where that is worth it.
@@ -203,19 +229,23 @@ public:
       variants.push_back({tile, std::nullopt});
     };
     for (int64_t rows = above + step; rows <= most; rows += step) {
-      Choice best = fastest(rows, kNarrowCols);
+      Choice best = fastest(rows, kFewTokens, kNarrowCols);
       if (variants.size() == first ||
           seconds(variants.back().tile, rows) > kWorthIt * best.seconds)
         from(rows - step, best.tile);
     }
-    from(most, fastest(4 * most, kNarrowCols).tile);
+    from(most, fastest(4 * most, kFewTokens, kNarrowCols).tile);
     variants.back().maxRows = std::nullopt; // It may have been there before.
   }
 
 private:
   static constexpr double kWorthIt = 1.15;
+  /// Tokens of prefill tiles, and how far apart where each is one more kernel.
+  static constexpr int64_t kLeastTokens = 96, kMostTokens = 256,
+                           kFewTokens = 64;
+  const MatmulProblem &problem;
+  const Chip &chip;
   PackedCosts costs;
-  MatmulTile prefill;
   bool unpacks, folds;
 };
 
@@ -240,10 +270,10 @@ SmallVector<MatmulVariant> sm90::packedVariants(const MatmulProblem &problem,
     PrefillPlan plan = prefillPlan(problem, chip, tokens, /*oneTile=*/true);
     return {{tileOf(plan), std::nullopt}};
   }
-  ManyRows many(problem, chip,
-                tileOf(prefillPlan(problem, chip, largest, false)));
+  ManyRows many(problem, chip);
   if (rows)
-    return {{many.fastest(*rows, UnpackedPlan::kColsStep).tile, std::nullopt}};
+    return {
+        {many.fastest(*rows, 32, UnpackedPlan::kColsStep).tile, std::nullopt}};
   if (variants.empty() || *variants.back().maxRows < largest)
     variants.push_back(
         {tileOf(prefillPlan(problem, chip, largest, /*oneTile=*/true)),
@@ -303,6 +333,6 @@ bool sm90::packedAccepts(const MatmulProblem &problem, const Chip &chip,
           "and at least 2 stages with n of " +
           std::to_string(PrefillPlan::rows());
   else
-    why = chip.whyNoRoom(prefillSharedBytes(plan, prefillProblem(problem)));
+    why = chip.whyNoRoom(prefillSharedBytes(plan, prefillProblemOf(problem)));
   return why.empty();
 }

@@ -26,7 +26,10 @@ inline constexpr int64_t kDecodeTokens = 40;
 StreamProblem streamProblem(const nvidia::MatmulProblem &problem);
 /// and the decode kernel, which has room for a table.
 StreamProblem decodeProblem(const nvidia::MatmulProblem &problem);
-PrefillProblem prefillProblem(const nvidia::MatmulProblem &problem);
+/// With a table where it fits.
+PrefillProblem prefillProblem(const nvidia::MatmulProblem &problem,
+                              const PrefillPlan &plan,
+                              const nvidia::Chip &chip);
 
 bool isFolded(const nvidia::MatmulTile &tile);
 bool isUnpacked(const nvidia::MatmulTile &tile);

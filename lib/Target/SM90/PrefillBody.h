@@ -16,6 +16,7 @@
 #ifndef BLOCKSCALE_LIB_TARGET_SM90_PREFILLBODY_H
 #define BLOCKSCALE_LIB_TARGET_SM90_PREFILLBODY_H
 
+#include "CodeTable.h"
 #include "PrefillKernel.h"
 #include "Ring.h"
 #include "TileOrder.h"
@@ -55,13 +56,16 @@ struct PrefillLayout {
     barriersOffset = plan.split > 1
                          ? std::max(outOffset, plan.tokens * kOutStride * 4)
                          : outOffset + outBytes;
-    sharedBytes = barriersOffset + 2 * plan.stages * 8;
+    tableOffset = llvm::alignTo(barriersOffset + 2 * plan.stages * 8, 128);
+    sharedBytes =
+        tableOffset + (problem.format.looksUp() ? CodeTable::kBytes : 0);
   }
   int64_t tokenBytes, weightRow, weightBytes;
   /// Scales come for several steps of K at once, in their own ring: bytes of a
   /// row, the steps that they serve, bytes in all.
   int64_t scaleRow, scaleSteps, scaleBytes;
-  int64_t weightsOffset, scalesOffset, outOffset, barriersOffset, sharedBytes;
+  int64_t weightsOffset, scalesOffset, outOffset, barriersOffset, tableOffset,
+      sharedBytes;
 };
 
 /// Where a block is in the rings of stages and of scales, as carried values.
@@ -121,9 +125,12 @@ private:
                 TileOrder::Body body) const;
   void copyBoxes(HopperCode c) const;
   void copyScales(HopperCode c) const;
-  void consume(HopperCode &c) const;
+  void consume(HopperCode &c);
   llvm::SmallVector<mlir::Value>
   fragments(HopperCode &c, const PrefillPlace &place, mlir::Value step) const;
+  llvm::SmallVector<mlir::Value>
+  looked(HopperCode &c, mlir::Value weights,
+         llvm::ArrayRef<WeightFormat::Multipliers> multipliers) const;
   llvm::SmallVector<mlir::Value>
   multiply(HopperCode &c, mlir::Value stage, llvm::ArrayRef<mlir::Value> a,
            llvm::ArrayRef<mlir::Value> sums) const;
@@ -147,6 +154,7 @@ private:
   mlir::ValueRange args;
   mlir::Value shared, thread, rowsM, rowsN, batches;
   mlir::Value rank, firstStep, endStep;
+  std::optional<CodeTable> table;
 };
 
 } // namespace blockscale::sm90

@@ -10,6 +10,39 @@ using namespace blockscale::sm90;
 using nvidia::MatmulEpilogue;
 using nvidia::ThreadCode;
 
+/// Tokens up to which a stage is short.
+static constexpr int64_t kShortStage = 128;
+
+/// That of step `s` of 16 in a stage.
+static Value multiplierOf(const WeightFormat &format,
+                          const WeightFormat::Multipliers &multipliers,
+                          int64_t s) {
+  return multipliers.pairs[std::min<size_t>(s * 16 / format.block(),
+                                            multipliers.pairs.size() - 1)];
+}
+
+/// fragments() by the table: a thread loads its two rows of weights, of which
+/// the four of a quad have a byte each in every word.
+SmallVector<Value>
+PrefillBody::looked(HopperCode &c, Value weights,
+                    ArrayRef<WeightFormat::Multipliers> multipliers) const {
+  Value quad = c.band(thread, 3);
+  SmallVector<Value> words[2];
+  for (int64_t half = 0; half < 2; ++half)
+    for (int64_t i = 0; i < layout.weightRow; i += 16)
+      llvm::append_range(
+          words[half],
+          c.loadWords(c.at(weights, half * 8 * layout.weightRow + i), 4));
+  SmallVector<Value> a;
+  for (int64_t s = 0; s < kStageK / 16; ++s)
+    for (int64_t high = 0; high < 2; ++high)
+      for (int64_t half = 0; half < 2; ++half)
+        a.push_back(format.scalePair(
+            c, table->lookUp(c, words[half][2 * s + high], quad),
+            multiplierOf(format, multipliers[half], s)));
+  return a;
+}
+
 /// The registers of A for a stage: four steps of 16.
 SmallVector<Value> PrefillBody::fragments(HopperCode &c,
                                           const PrefillPlace &place,
@@ -21,7 +54,7 @@ SmallVector<Value> PrefillBody::fragments(HopperCode &c,
   int64_t elementBytes = format.bits() == 4 ? 1 : 2; // Of two neighbours.
   Value weights = c.at(
       ring().part(c, layout.weightsOffset, place.stage, layout.weightBytes),
-      c.add(c.mul(row, layout.weightRow), c.mul(quad, elementBytes)));
+      c.mul(row, layout.weightRow));
   Value firstScale = c.div(c.mul(step, kStageK), format.block());
   // The word of the row's scales that holds the step's.
   Value scales =
@@ -40,6 +73,9 @@ SmallVector<Value> PrefillBody::fragments(HopperCode &c,
     }
     multipliers.push_back(format.multipliers(c, word, count));
   }
+  if (table)
+    return looked(c, weights, multipliers);
+  weights = c.at(weights, c.mul(quad, elementBytes));
   SmallVector<Value> a;
   for (int64_t s = 0; s < kStageK / 16; ++s)
     for (int64_t high = 0; high < 2; ++high)
@@ -48,9 +84,8 @@ SmallVector<Value> PrefillBody::fragments(HopperCode &c,
             half * 8 * layout.weightRow + (s * 8 + high * 4) * elementBytes;
         Value pair = c.load(stored, c.at(weights, offset), elementBytes);
         pair = c.builder.createOrFold<arith::ExtUIOp>(c.loc, c.i32(), pair);
-        size_t which = std::min<size_t>(s * 16 / format.block(), count - 1);
-        a.push_back(
-            format.decodeNeighbours(c, pair, multipliers[half].pairs[which]));
+        a.push_back(format.decodeNeighbours(
+            c, pair, multiplierOf(format, multipliers[half], s)));
       }
   return a;
 }
@@ -64,31 +99,61 @@ SmallVector<Value> PrefillBody::multiply(HopperCode &c, Value stage,
                           c.descriptors(tokens, kStageK / 16));
 }
 
-/// Adds the block's part of K to `sums`; the place after it.
+/// Adds the block's part of K to `sums`; the place after it. While the tensor
+/// core has a stage, a warpgroup dequantizes the next one's weights, if stages
+/// are long; else it waits, and leaves the other to do so.
 PrefillPlace PrefillBody::multiplyStages(HopperCode &outer,
                                          SmallVector<Value> &sums,
                                          PrefillPlace place) const {
+  const bool ahead = plan.tokens > kShortStage;
+  auto fetch = [&](HopperCode &c, PrefillPlace &at, Value step) {
+    at.scales = scalesAt(c, step, at.scales);
+    c.waitParity(ring().full(c, at.stage), at.parity);
+    return fragments(c, at, step);
+  };
   SmallVector<Value> carried(sums);
+  SmallVector<Value> a = fetch(outer, place, firstStep);
   llvm::append_range(carried, place.values());
+  llvm::append_range(carried, a);
   SmallVector<Value> results =
-      outer.loop(firstStep, endStep, 1, carried,
+      outer.loop(outer.add(firstStep, outer.constant(1)), endStep, 1, carried,
                  [&](ThreadCode &inner, Value step, ValueRange values) {
                    HopperCode c(inner);
                    SmallVector<Value> sums(values.take_front(numSums()));
                    PrefillPlace place(values.drop_front(numSums()));
-                   place.scales = scalesAt(c, step, place.scales);
-                   c.waitParity(ring().full(c, place.stage), place.parity);
-                   SmallVector<Value> a = fragments(c, place, step);
-                   sums = c.wgmmaWait(multiply(c, place.stage, a, sums), 0);
-                   ring().release(c, place.stage);
-                   llvm::append_range(sums, after(c, place).values());
+                   SmallVector<Value> a(values.take_back(kStageK / 4));
+                   sums = multiply(c, place.stage, a, sums);
+                   auto finish = [&] {
+                     sums = c.wgmmaWait(sums, 0, a);
+                     ring().release(c, place.stage);
+                   };
+                   if (!ahead)
+                     finish();
+                   PrefillPlace next = after(c, place);
+                   SmallVector<Value> nextA = fetch(c, next, step);
+                   if (ahead)
+                     finish();
+                   llvm::append_range(sums, next.values());
+                   llvm::append_range(sums, nextA);
                    return sums;
                  });
   sums.assign(results.begin(), results.begin() + numSums());
-  return PrefillPlace(ValueRange(results).drop_front(numSums()));
+  PrefillPlace last(ValueRange(results).drop_front(numSums()));
+  a = SmallVector<Value>(ValueRange(results).take_back(kStageK / 4));
+  sums = outer.wgmmaWait(multiply(outer, last.stage, a, sums), 0, a);
+  ring().release(outer, last.stage);
+  return after(outer, last);
 }
 
-void PrefillBody::consume(HopperCode &outer) const {
+void PrefillBody::consume(HopperCode &outer) {
+  if (format.looksUp()) {
+    table.emplace(outer, outer.at(shared, layout.tableOffset),
+                  outer.band(thread, 31));
+    table->fill(outer, thread, kConsumers, [&](HopperCode &c, Value byte) {
+      return format.tableEntry(c, byte);
+    });
+    outer.namedBarrier(1, kConsumers);
+  }
   forTiles(outer, start(outer, 0),
            [&](HopperCode &tileCode, Value token0, Value row0, Value batch,
                ValueRange carried) {

@@ -234,7 +234,7 @@ SmallVector<Value> WeightFormat::decodeUnit(HopperCode &code,
   SmallVector<Value> raw;
   if (hasTable)
     for (int64_t i = 0; i < 4; ++i)
-      raw.push_back(table->lookUp(code, words[unit], i));
+      raw.push_back(table->lookUp(code, words[unit], code.constant(i)));
   else if (storedBits == 4)
     for (int64_t i = 0; i < 4; ++i)
       raw.push_back(decodePair(code, words[unit], 4 * i));

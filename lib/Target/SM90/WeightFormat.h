@@ -79,6 +79,10 @@ public:
   mlir::Value decodeNeighbours(HopperCode &code, mlir::Value stored,
                                mlir::Value multiplier) const;
 
+  /// Two decoded or looked up elements times their scale.
+  mlir::Value scalePair(HopperCode &code, mlir::Value raw,
+                        mlir::Value multiplier) const;
+
   std::string key() const {
     return format.text() + (elementFirst ? "|true" : "") +
            (hasTable ? "|table" : "");
@@ -87,8 +91,6 @@ public:
 private:
   /// Two elements of a word whose codes start at bits `low` and `low` + 16.
   mlir::Value decodePair(HopperCode &code, mlir::Value word, int64_t low) const;
-  mlir::Value scalePair(HopperCode &code, mlir::Value raw,
-                        mlir::Value multiplier) const;
   /// The element type's own power of two that the bits of decodePair lack,
   int64_t bitsExponent() const;
   /// and what is multiplied by scales.

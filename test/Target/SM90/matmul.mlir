@@ -19,7 +19,7 @@
 // More rows: TMA with a tensor map by value, wgmma with A in registers.
 // CHECK-LABEL: func.func @blockscale_prefill(%arg0: !llvm.ptr {blockscale.by_value}, %arg1: !llvm.ptr {blockscale.by_value}
 // CHECK-SAME: resident = 1 : i32
-// CHECK: wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16
+// CHECK: wgmma.mma_async.sync.aligned.m64n160k16.f32.bf16.bf16
 // CHECK: cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes
 
 // Groups of warps take turns, three up to 16 rows, then two: stages
@@ -70,7 +70,7 @@ func.func @some_rows(%a: tensor<64x8192xbf16>, %b: tensor<8192x8192xf4E2M1FN>, %
   return %y : tensor<64x8192xbf16>
 }
 
-// REMARK: remark: scaled_matmul bf16 x mxfp4: exact via bf16 wgmma.m64k16, rhs unpacked in registers, tile 256x128x64
+// REMARK: remark: scaled_matmul bf16 x mxfp4: exact via bf16 wgmma.m64k16, rhs unpacked in registers, tile 160x128x64
 func.func @more_rows(%a: tensor<300x8192xbf16>, %b: tensor<8192x8192xf4E2M1FN>, %bs: tensor<8192x256xf8E8M0FNU>)
     -> tensor<300x8192xbf16> {
   %y = blockscale.scaled_matmul lhs(%a : tensor<300x8192xbf16>)
@@ -110,7 +110,7 @@ func.func @fewer_columns_many_rows(%a: tensor<2048x8192xbf16>, %b: tensor<5120x8
 // REMARK: remark: scaled_matmul nvfp4 x nvfp4: exact via bf16 mma.m16n8k16 or wgmma.m64k16, rhs unpacked in registers or, for many rows, before, lhs unpacked before
 // REMARK-SAME: up to 8 rows, else tile 16x
 // REMARK-SAME: else tile 40x32x256, {{[369]}} stages up to 40 rows, else tile 48x64x512
-// REMARK-SAME: else tile 64x128x256, 4 stages up to 256 rows, else tile 128x128x64 of bf16, 4 stages up to 512 rows, else tile 256x128x64, 4 stages up to 1024 rows, else tile 128x128x64 of bf16, 4 stages up to 2048 rows, else tile 128x256x64 of bf16, 4 stages
+// REMARK-SAME: else tile 64x128x256, 4 stages up to 256 rows, else tile 128x128x64, 6 stages up to 512 rows, else tile 192x128x64, 4 stages up to 768 rows, else tile 256x128x64, 4 stages up to 1024 rows, else tile 128x128x64 of bf16, 4 stages up to 2048 rows, else tile 128x256x64 of bf16, 4 stages
 func.func @both(%a: tensor<?x4096xf4E2M1FN>, %as: tensor<?x256xf8E4M3FN>, %ag: tensor<f32>,
                 %b: tensor<4096x4096xf4E2M1FN>, %bs: tensor<4096x256xf8E4M3FN>, %bg: tensor<f32>) -> tensor<?x4096xbf16> {
   %y = blockscale.scaled_matmul
