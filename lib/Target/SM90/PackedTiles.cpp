@@ -88,13 +88,13 @@ static PrefillPlan prefillPlan(const MatmulProblem &problem, const Chip &chip,
       plan.split *= 2;
   // A table is worth more than stages beyond the fourth.
   plan.stages = 4;
-  prefill = prefillProblem(problem, plan, chip);
-  int64_t room = prefill.format.looksUp() ? chip.sharedBytes : kRingBytes;
+  if (prefillProblem(problem, plan, chip).format.looksUp())
+    return plan;
   plan.stages = 2;
   while (plan.stages < kMaxStages) {
     PrefillPlan more = plan;
     ++more.stages;
-    if (prefillSharedBytes(more, prefill) > room)
+    if (prefillSharedBytes(more, prefill) > kRingBytes)
       break;
     plan = more;
   }

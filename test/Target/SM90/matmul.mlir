@@ -110,7 +110,7 @@ func.func @fewer_columns_many_rows(%a: tensor<2048x8192xbf16>, %b: tensor<5120x8
 // REMARK: remark: scaled_matmul nvfp4 x nvfp4: exact via bf16 mma.m16n8k16 or wgmma.m64k16, rhs unpacked in registers or, for many rows, before, lhs unpacked before
 // REMARK-SAME: up to 8 rows, else tile 16x
 // REMARK-SAME: else tile 40x32x256, {{[369]}} stages up to 40 rows, else tile 48x64x512
-// REMARK-SAME: else tile 64x128x256, 4 stages up to 256 rows, else tile 128x128x64, 6 stages up to 512 rows, else tile 192x128x64, 4 stages up to 768 rows, else tile 256x128x64, 4 stages up to 1024 rows, else tile 128x128x64 of bf16, 4 stages up to 2048 rows, else tile 128x256x64 of bf16, 4 stages
+// REMARK-SAME: else tile 64x128x256, 4 stages up to 256 rows, else tile 128x128x64, 4 stages up to 512 rows, else tile 192x128x64, 4 stages up to 768 rows, else tile 256x128x64, 4 stages up to 1024 rows, else tile 128x128x64 of bf16, 4 stages up to 2048 rows, else tile 128x256x64 of bf16, 4 stages
 func.func @both(%a: tensor<?x4096xf4E2M1FN>, %as: tensor<?x256xf8E4M3FN>, %ag: tensor<f32>,
                 %b: tensor<4096x4096xf4E2M1FN>, %bs: tensor<4096x256xf8E4M3FN>, %bg: tensor<f32>) -> tensor<?x4096xbf16> {
   %y = blockscale.scaled_matmul
