@@ -21,6 +21,8 @@ static constexpr int64_t kBatchTokens = 64;
 /// Numbers of rows of A that a tile of the other kernel has; the last one if
 /// only the run time knows the rows.
 static constexpr int64_t kPrefillTokens[] = {128, 256};
+/// Tokens that its tiles can have.
+static constexpr int64_t kTokensStep = 32, kLeastTokens = 96, kMostTokens = 256;
 /// Columns of the smallest tiles of unpacked operands.
 static constexpr int64_t kNarrowCols = 128;
 /// Shared memory and stages that hide the latency of memory.
@@ -240,9 +242,8 @@ public:
 
 private:
   static constexpr double kWorthIt = 1.15;
-  /// Tokens of prefill tiles, and how far apart where each is one more kernel.
-  static constexpr int64_t kLeastTokens = 96, kMostTokens = 256,
-                           kFewTokens = 64;
+  /// How far apart the tokens of tiles are where each is one more kernel.
+  static constexpr int64_t kFewTokens = 64;
   const MatmulProblem &problem;
   const Chip &chip;
   PackedCosts costs;
@@ -272,8 +273,8 @@ SmallVector<MatmulVariant> sm90::packedVariants(const MatmulProblem &problem,
   }
   ManyRows many(problem, chip);
   if (rows)
-    return {
-        {many.fastest(*rows, 32, UnpackedPlan::kColsStep).tile, std::nullopt}};
+    return {{many.fastest(*rows, kTokensStep, UnpackedPlan::kColsStep).tile,
+             std::nullopt}};
   if (variants.empty() || *variants.back().maxRows < largest)
     variants.push_back(
         {tileOf(prefillPlan(problem, chip, largest, /*oneTile=*/true)),
@@ -323,9 +324,9 @@ bool sm90::packedAccepts(const MatmulProblem &problem, const Chip &chip,
     return why.empty();
   }
   PrefillPlan plan = prefillPlanOf(tile);
-  if (tile.n != PrefillPlan::rows() || tile.m % 32 || tile.m < 96 ||
-      tile.m > 256 || tile.k < kStageK || tile.k % kStageK ||
-      plan.split > kMaxSplit || tile.stages < 2 ||
+  if (tile.n != PrefillPlan::rows() || tile.m % kTokensStep ||
+      tile.m < kLeastTokens || tile.m > kMostTokens || tile.k < kStageK ||
+      tile.k % kStageK || plan.split > kMaxSplit || tile.stages < 2 ||
       prefillSplit(problem.depth, plan.split) != plan.split)
     why = "expects m of at most 64 or a multiple of 32 up to 256, k of " +
           std::to_string(kStageK) + " times at most " +
