@@ -328,10 +328,11 @@ bool sm90::packedAccepts(const MatmulProblem &problem, const Chip &chip,
       tile.m < kLeastTokens || tile.m > kMostTokens || tile.k < kStageK ||
       tile.k % kStageK || plan.split > kMaxSplit || tile.stages < 2 ||
       prefillSplit(problem.depth, plan.split) != plan.split)
-    why = "expects m of at most 64 or a multiple of 32 up to 256, k of " +
-          std::to_string(kStageK) + " times at most " +
-          std::to_string(kMaxSplit) + " blocks that share K " +
-          "and at least 2 stages with n of " +
+    why = "expects m of at most " + std::to_string(kBatchTokens) +
+          " or a multiple of " + std::to_string(kTokensStep) + " up to " +
+          std::to_string(kMostTokens) + ", k of " + std::to_string(kStageK) +
+          " times at most " + std::to_string(kMaxSplit) +
+          " blocks that share K " + "and at least 2 stages with n of " +
           std::to_string(PrefillPlan::rows());
   else
     why = chip.whyNoRoom(prefillSharedBytes(plan, prefillProblemOf(problem)));
